@@ -41,6 +41,7 @@ use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
+use crate::snapshots::cgroups::tables::CGROUPS;
 use crate::snapshots::spaces::Spaces;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
 use crate::table::{FactTable, Typed};
@@ -173,7 +174,7 @@ pub struct Facts {
     pub routes: Routes,
     /// Multicast groups that devices were in before and after.
     pub multicast: crate::snapshots::groups::Multicast,
-    /// Cgroups with a limit of CPU time, and how often they were stopped.
+    /// Cgroups with a limit of CPU time, and how often they were stopped; view `cgroups`.
     pub cpu_limits: crate::snapshots::cgroups::CpuLimits,
     /// Who held the memory of TCP's receive queues when the recording ended.
     pub memory: Vec<crate::snapshots::memory::Holder>,
@@ -367,6 +368,11 @@ impl Facts {
             Box::new(Typed {
                 def: &CLASSES,
                 rows: &self.classes,
+                names,
+            }),
+            Box::new(Typed {
+                def: &CGROUPS,
+                rows: &self.cpu_limits.rows,
                 names,
             }),
             Box::new(Typed {

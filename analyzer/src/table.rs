@@ -61,6 +61,11 @@ impl From<Option<i64>> for Cell<'_> {
         v.map_or(Cell::Null, Cell::I64)
     }
 }
+impl From<Option<f64>> for Cell<'_> {
+    fn from(v: Option<f64>) -> Self {
+        v.map_or(Cell::Null, Cell::F64)
+    }
+}
 impl From<Option<u64>> for Cell<'_> {
     fn from(v: Option<u64>) -> Self {
         v.map_or(Cell::Null, Cell::U64)

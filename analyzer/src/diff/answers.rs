@@ -164,6 +164,8 @@ fn queues(f: &mut Filling<'_, '_>, servers: &FxHashMap<ConnectionId, String>) {
 pub(super) struct Servers {
     /// Devices whose queue their packets passed.
     pub devices: BTreeMap<String, BTreeSet<String>>,
+    /// Names of the processes at either end of their connections, as lists of tasks have them (with spaces as in names of settings); none where no cgroup has a limit.
+    pub programs: BTreeMap<String, BTreeSet<String>>,
     /// Openings of connections on each side: how many, and their median, ns.
     pub opened: BTreeMap<String, [(usize, i64); 2]>,
     /// Mean parts of their answers on each side.

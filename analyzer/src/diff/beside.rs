@@ -1,12 +1,16 @@
 //! Which settings that differ stand beside which metric: a qdisc beside waits in it and times of requests that pass it, offloads
 //! beside sizes of frames, sysctls of TCP beside TCP. That they differ, too, is all that is said: a cause it is not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::SettingChange;
-use super::answers::Servers;
+use super::answers::{Servers, server};
+use super::clients::server_of;
 use super::metrics::Which;
+use super::options::Recording;
 use super::rates::Rate;
+use crate::analyses::application::sockets;
+use crate::settings::cgroups::as_in_settings;
 
 /// Names of one device's features that are told one by one.
 const NAMED: usize = 2;
@@ -38,6 +42,34 @@ fn of(name: &str) -> Of<'_> {
     }
 }
 
+/// Who runs at either end of each server's connections, by the lists of tasks: whose CPU limits stand beside its times. Nothing where no cgroup has a limit.
+pub(super) fn programs(sides: [&[Recording<'_>]; 2]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for r in sides.into_iter().flatten() {
+        let limits = &r.facts.cpu_limits;
+        if limits.all().next().is_none() {
+            continue;
+        }
+        for s in sockets(r.facts).iter().filter(|s| s.in_turns) {
+            let Some(server) = server(r, s.connection, s.role) else {
+                continue;
+            };
+            let answered = s.turnarounds.iter().flat_map(|t| [t.pid, t.sender_pid]);
+            let asked = s.responses.iter().map(|a| a.pid);
+            let names = answered.chain(asked).filter_map(|tid| limits.name(limits.process(tid)));
+            let names = names.map(as_in_settings);
+            out.entry(server).or_default().extend(names);
+        }
+    }
+    out
+}
+
+/// `web` of `cpu.max[web]`.
+fn program(name: &str) -> &str {
+    let of = name.split_once('[').map_or("", |(_, of)| of);
+    of.strip_suffix(']').unwrap_or(of)
+}
+
 fn is_tcp(name: &str) -> bool {
     name.starts_with("net.ipv4.tcp_") || name.starts_with("net.core.")
 }
@@ -50,10 +82,13 @@ pub(super) fn of_metric(settings: &[SettingChange], which: &Which, servers: &Ser
         (None, Some(all)) => all.contains(dev),
         (None, None) => true,
     };
+    let programs = which.service.as_ref().and_then(|s| servers.programs.get(server_of(s)));
+    let runs = |name: &str| programs.is_none_or(|all| all.is_empty() || all.contains(program(name)));
     let stands = |s: &SettingChange| match (which.ledger, which.stage, of(&s.name)) {
         ("app", _, Of::Qdisc(dev)) => on_the_way(dev),
         ("app", "qdisc", _) => false,
-        ("app", _, Of::Cpu) | ("rx", "run_queue", Of::Cpu) => true,
+        ("app", _, Of::Cpu) => runs(&s.name),
+        ("rx", "run_queue", Of::Cpu) => true,
         ("app", _, Of::Sysctl) => is_tcp(&s.name),
         ("device" | "tx" | "tx_udp", "qdisc", Of::Qdisc(dev)) => on_the_way(dev),
         ("rx", "gro" | "poll_wait" | "batch_wait" | "protocol", Of::Feature(dev)) => on_the_way(dev),
@@ -147,5 +182,34 @@ fn value(text: &str) -> String {
         _ if text.is_empty() => "none".into(),
         Some((end, _)) => format!("{}\u{2026}", text.get(..end).unwrap_or("")),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_limit_stands_beside_times_of_those_who_run_under_it() {
+        let max = |of: &str| SettingChange {
+            name: format!("cpu.max[{of}]"),
+            before: String::new(),
+            after: "20 ms of CPU per 100 ms".into(),
+            beside: vec![],
+        };
+        let settings = [max("web"), max("log?writer")];
+        let mut servers = Servers::default();
+        let at = |servers: &Servers, of: &str| {
+            let which = Which::new("app", "response").of_service(of);
+            of_metric(&settings, &which, servers)
+        };
+        // Of whom nothing is known it may have been any.
+        assert_eq!(at(&servers, "10.0.0.1:80"), [0, 1]);
+        let programs = BTreeSet::from(["web".to_owned(), "curl".to_owned()]);
+        servers.programs.insert("10.0.0.1:80".into(), programs);
+        assert_eq!(at(&servers, "10.0.0.1:80"), [0]);
+        assert_eq!(at(&servers, "10.0.0.2:80"), [0, 1]);
+        servers.programs.insert("10.0.0.2:80".into(), BTreeSet::new());
+        assert_eq!(at(&servers, "10.0.0.2:80"), [0, 1]);
     }
 }

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::above::above;
 use super::answers::Servers;
+use super::beside;
 use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
@@ -244,6 +245,7 @@ pub(super) fn metrics(
         false
     });
     let mut servers = Servers::of(&b, &a);
+    servers.programs = beside::programs([before, after]);
     servers.parts = parts::of(before, after);
     stopped::fill(&mut servers, before, after, withheld);
     servers.few = few::of(&b, &a, &out);

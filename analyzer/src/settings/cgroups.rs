@@ -37,14 +37,18 @@ pub(super) fn put(capture: &Capture, into: &mut Collected) {
         let names = limited.pids.iter().filter_map(|pid| all.name(*pid));
         let names: BTreeSet<&str> = names.collect();
         for name in names.into_iter().take(NAMES) {
-            // A space ends the name of a device in names of settings.
-            let name = name.replace(char::is_whitespace, "?");
+            let name = as_in_settings(name);
             into.put(&format!("{MAX}{name}]"), &limited.limit());
             if let Some(stopped) = stopped(limited) {
                 into.put(&format!("{STAT}{name}]"), stopped);
             }
         }
     }
+}
+
+/// A space ends the name of a device in names of settings.
+pub(crate) fn as_in_settings(process: &str) -> String {
+    process.replace(char::is_whitespace, "?")
 }
 
 fn stopped(l: &Limited) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! What did the kernel's own counters say, and do the events agree? In: view `counters`, `counters_over_time`, `drops`, `retransmits`. Out: the
+//! What did the kernel's own counters say, and do the events agree? In: view `counters`, `counters_over_time`, `drops`, `retransmits`, `cgroups`. Out: the
 //! counters that rose and mean that something was lost, short or wrong, and when they did; and comparisons of a counter with the events that
 //! should have told the same.
 //!
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use crate::analyses::Outcome;
 use crate::counters::tables::CounterRow;
 use crate::facts::{Facts, Reason};
+use crate::snapshots::cgroups::tables::CgroupRow;
 use crate::snapshots::refusing::Refusing;
 use crate::table::Cell;
 
@@ -90,6 +91,8 @@ pub struct Counters {
     pub tcp_segments: Option<u64>,
     /// Listening sockets that turned connections away, by the snapshots of sockets; most first.
     pub refusing: Vec<Refusing>,
+    /// Cgroups with a limit of CPU time, those stopped for longest first.
+    pub cgroups: Vec<CgroupRow>,
 }
 
 impl Counters {
@@ -163,6 +166,7 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
             .map(|(_, rise)| *rise)
             .reduce(u64::saturating_add),
         refusing: refusing(facts, &rises),
+        cgroups: facts.cpu_limits.rows.iter().take(CGROUPS).cloned().collect(),
     })
 }
 
@@ -170,6 +174,8 @@ pub fn answer(facts: &Facts) -> Outcome<Counters> {
 const ABOUT: u64 = 20;
 /// Listening sockets kept, those with most.
 const KEPT: usize = 16;
+/// Cgroups kept, those stopped for longest.
+const CGROUPS: usize = 50;
 
 /// Of each namespace only where its sockets dropped no more than the kernel counted as turned away there. More is something else: bare ACKs under
 /// TCP_DEFER_ACCEPT, or the drops of a whole life, of a socket that the first list did not reach.

@@ -148,11 +148,7 @@ fn figures(l: &Limited, limits: &CpuLimits) -> String {
         "{} may use {} ({}) and was stopped in {} of its {} {}, {} summed over its CPUs (cpu.stat)",
         l.path,
         l.limit(),
-        if limits.version_1 {
-            "cpu.cfs_quota_us"
-        } else {
-            "cpu.max"
-        },
+        limits.setting(),
         rose.throttled,
         counted(rose.periods, "period", "periods"),
         within(limits),

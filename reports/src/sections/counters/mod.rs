@@ -3,6 +3,7 @@
 
 use netmortem_analyzer::analyses::Outcome;
 use netmortem_analyzer::analyses::counters::{Agreement, Check, Counters, Meaning, Rise, When};
+use netmortem_analyzer::snapshots::cgroups::tables::CgroupRow;
 
 use super::shared::{counted, name_cell, strip, truncation, unanswered};
 use crate::clean::Text;
@@ -70,6 +71,9 @@ fn blocks(counters: &Counters) -> Vec<Block> {
     }
     if !counters.checks.is_empty() {
         blocks.push(Block::Table(checks(&counters.checks)));
+    }
+    if !counters.cgroups.is_empty() {
+        blocks.push(Block::Table(cgroups(&counters.cgroups)));
     }
     blocks.push(Block::Code(vec![
         "netmortem show counters INPUT --filter 'rise > 0'".into(),
@@ -165,6 +169,53 @@ fn checks(checks: &[Check]) -> Table {
         ],
         rows: checks.iter().map(row).collect(),
         note: None,
+    }
+}
+
+/// Names that a cell holds.
+const PROCESSES: usize = 3;
+
+fn cgroups(cgroups: &[CgroupRow]) -> Table {
+    let limit = |us: u64| format::duration(i64::try_from(us).unwrap_or(i64::MAX).saturating_mul(1_000));
+    let row = |c: &CgroupRow| {
+        let more = c.processes.len().saturating_sub(PROCESSES) as u64 + c.processes_more;
+        let mut names: String = c
+            .processes
+            .iter()
+            .take(PROCESSES)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        if more > 0 {
+            names += &format!(" and {more} more");
+        }
+        vec![
+            name_cell(&c.path),
+            name_cell(&names),
+            Cell::Text(format!("{} per {}", limit(c.quota_us), limit(c.period_us)).into()),
+            Cell::known(c.periods, Cell::Count),
+            Cell::known(c.throttled, Cell::Count),
+            Cell::known(c.throttled_share, Cell::Fraction),
+            Cell::known(c.throttled_ns, Cell::Ns),
+        ]
+    };
+    Table {
+        caption: "Cgroups with a limit of CPU time".into(),
+        columns: vec![
+            Column::text("cgroup"),
+            Column::text("processes"),
+            Column::text("limit"),
+            Column::number("periods"),
+            Column::number("stopped in"),
+            Column::number("part"),
+            Column::number("stopped for"),
+        ],
+        rows: cgroups.iter().take(ROWS).map(row).collect(),
+        note: Some(
+            "Those stopped for longest first, by cpu.stat between the reading before and the one after: what is in a cgroup stands still while it is stopped, \
+             whatever comes for it. Stopped for: summed over CPUs. All: netmortem show cgroups INPUT"
+                .into(),
+        ),
     }
 }
 

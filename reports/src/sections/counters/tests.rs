@@ -118,3 +118,41 @@ fn when_a_counter_rose_is_told_where_readings_know() {
     assert_eq!(*when(1 - again), Cell::Unknown);
     assert!(tables[0].note.as_ref().unwrap().as_str().starts_with("When: "));
 }
+
+#[test]
+fn cgroups_with_a_limit_have_a_table_with_their_processes() {
+    let mut facts = netmortem_analyzer::Facts {
+        counters: vec![row("snmp", "", "TcpOutSegs", 100)],
+        ..fixture::facts()
+    };
+    facts.cpu_limits.rows = vec![CgroupRow {
+        path: "/kubepods/<b>web".into(),
+        setting: "cpu.max",
+        quota_us: 20_000,
+        period_us: 100_000,
+        periods: Some(100),
+        throttled: Some(87),
+        throttled_share: Some(0.87),
+        throttled_ns: Some(4_350_000_000),
+        processes: ["web/1", "web/2", "web/3", "web/4"].map(String::from).into(),
+        processes_more: 6,
+    }];
+    let answers = fixture::answers(&facts);
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let table = *(tables(&section).iter())
+        .find(|t| t.caption.as_str() == "Cgroups with a limit of CPU time")
+        .unwrap();
+    let expected = [
+        name_cell("/kubepods/<b>web"),
+        name_cell("web/1, web/2, web/3 and 7 more"),
+        Cell::Text("20.0\u{202f}ms per 100\u{202f}ms".into()),
+        Cell::Count(100),
+        Cell::Count(87),
+        Cell::Fraction(0.87),
+        Cell::Ns(4_350_000_000),
+    ];
+    assert_eq!(table.rows, [expected]);
+}

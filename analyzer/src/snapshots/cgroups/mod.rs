@@ -9,9 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use netmortem_formats::Capture;
 use netmortem_formats::capture::SnapshotWhen;
 
+pub mod tables;
+
 use super::tasks::processes;
 use super::{field, lines, number};
 use crate::counters::is_flight;
+use tables::CgroupRow;
 
 /// Cgroups kept at most; a hostile file may hold any number.
 const MOST: usize = 100_000;
@@ -74,8 +77,10 @@ pub enum Of<'l> {
 }
 
 /// What the lists tell.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CpuLimits {
+    /// View `cgroups`, those stopped for longest first.
+    pub rows: Vec<CgroupRow>,
     by_id: BTreeMap<u64, Limited>,
     /// The nearest limited cgroup of a thread or process, by what was read last.
     of_pid: BTreeMap<i32, u64>,
@@ -131,6 +136,7 @@ impl CpuLimits {
             let of = |(tid, (pid, name)): (i32, (i32, crate::name::Name))| (tid, (pid, name.text().to_string()));
             all.tasks = processes(capture).into_iter().map(of).collect();
         }
+        all.rows = all.as_rows();
         all
     }
 
@@ -172,6 +178,14 @@ impl CpuLimits {
             above = of.within;
         }
         Of::Limits(found)
+    }
+
+    /// What the limit is called.
+    pub fn setting(&self) -> &'static str {
+        match self.version_1 {
+            true => "cpu.cfs_quota_us",
+            false => "cpu.max",
+        }
     }
 
     /// Whether a list of tasks has that thread.
