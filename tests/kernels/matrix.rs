@@ -11,6 +11,8 @@ mod backends;
 mod counters;
 #[path = "delays.rs"]
 mod delays;
+#[path = "limits.rs"]
+mod limits;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -263,6 +265,9 @@ fn judge(dir: &Path, series: Option<&str>) {
     if dir.join("softirq-000001.nmb").exists() {
         delays::late_softirq(dir, series.is_some());
         delays::late_reads(dir);
+    }
+    if series.is_some() {
+        limits::told(dir);
     }
     if dir.join("hotplug.nmb").exists() {
         went_and_came(dir);

@@ -12,6 +12,7 @@
 
 mod counters;
 mod delays;
+mod limits;
 mod play;
 mod traffic;
 

@@ -29,6 +29,7 @@ pub fn play(dir: &Path) -> anyhow::Result<()> {
     if std::env::var_os("NETMORTEM_GUEST_HOTPLUG").is_some() {
         squeezed(dir)?;
         super::delays::delays(dir)?;
+        super::limits::limits(dir)?;
     }
     // Others of this machine may use the global trace, or change a setting, for a moment.
     let (before, started) = (std::fs::read_to_string(dir.join("before.state"))?, Instant::now());
