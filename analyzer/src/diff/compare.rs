@@ -10,6 +10,7 @@ use super::beside;
 use super::breakdown::{Breakdown, contribution};
 use super::metrics::{Table, Values, Which, table};
 use super::options::{DiffOptions, Recording};
+use super::slowest;
 use super::verdict::Outcome;
 use super::{
     Withheld, answers, asks, divided, exchanges, few, large, moves, parity, parts, paths, pauses, recorded, rtt,
@@ -349,7 +350,10 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             shift: a - b,
             // Draws are of values in steps, each as its largest.
             interval: (edge(0.025).min(a - b), edge(0.975).max(a - b)),
-            p: tail.p,
+            p: match percent {
+                50 => tail.p,
+                _ => slowest::together(tail.p, &vb, &va, percent),
+            },
             p_adjusted: 1.0,
             threshold: 0,
             minimum_detectable: None,

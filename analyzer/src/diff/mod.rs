@@ -72,6 +72,7 @@ mod settings;
 mod shared_out;
 mod sizes;
 mod slices;
+mod slowest;
 mod speed;
 mod stopped;
 mod streams;
