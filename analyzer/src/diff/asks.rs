@@ -1,6 +1,6 @@
 //! How often a program that serves asks another server, per answer of its own: load does not explain that this becomes many times as much.
 //!
-//! In: turnarounds of servers' sockets, responses of clients' sockets. A request counts for a server where a thread that reads or answers requests of it
+//! In: turnarounds of servers' sockets, responses of clients' sockets, questions by UDP. A request counts for a server where a thread that reads or answers requests of it
 //! sent it between the read of one of these and its answer (by any of its threads: in some programs another one answers); of several such
 //! servers for the one whose request was read last. A pool of threads that only ask is not seen. Out: figures, and sentences. Not judged by a test: said where it is
 //! [`DiffOptions::counts`] times as much, or as little.
@@ -15,6 +15,8 @@ use super::metrics::Which;
 use super::options::{DiffOptions, Recording};
 use crate::analyses::application::{Role, Spans, sockets};
 use crate::analyses::verdict::duration;
+use crate::reconstruct::application::tables::ResponseRow;
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 use crate::stat::nearest_rank;
 
 /// Requests that the side with more per answer must have, and that the other one would have, did it ask as often.
@@ -33,7 +35,7 @@ type Pair = (String, String);
 pub struct Asks {
     /// `address:port` of the server whose program asks.
     pub server: String,
-    /// `address:port` of the one that it asks.
+    /// `address:port` of the one that it asks; `dnsmasq by UDP`: the program whose socket got its datagrams.
     pub asked: String,
     /// Before.
     pub before: Asked,
@@ -154,24 +156,62 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         }
     }
     let under_way = |name: &str, at: i64| busy.get(name).is_some_and(|b| b.within(at, at.saturating_add(1)) > 0);
+    let clients = all.iter().filter(|(s, _)| s.role == Role::Client);
+    let by_tcp = clients.flat_map(|(s, to)| {
+        let one = |(ns, row): (i64, &ResponseRow)| Question {
+            to: to.clone(),
+            n: 1,
+            pid: row.pid,
+            at: row.send_ns,
+            ns: Some(ns),
+        };
+        s.judged_responses().map(one).collect::<Vec<_>>()
+    });
+    let answered = |row: &&TurnRow| here.is_none() && row.end == TurnEnd::Answered;
+    let by_udp = r.facts.udp_turns.iter().filter(answered);
+    let by_udp = by_udp.map(|row| Question::by_udp(r, row));
     let mut asked: BTreeMap<Pair, FxHashSet<(i32, i64)>> = BTreeMap::new();
-    for (s, to) in all.iter().filter(|(s, _)| s.role == Role::Client) {
-        for (ns, row) in s.judged_responses().filter(|(_, row)| r.has(row.send_ns)) {
-            *out.all.entry(to.clone()).or_default() += 1;
-            let at = row.send_ns;
-            let for_it = by_thread.get(&row.pid).into_iter().flatten();
-            let for_it = for_it.filter(|(name, _)| name != to && under_way(name, at));
-            let Some((name, of)) = for_it.max_by_key(|(_, of)| of.read_before(at)) else {
-                continue;
-            };
-            let pair = ((*name).to_owned(), to.clone());
-            let sum = out.pairs.entry(pair.clone()).or_default();
-            sum.requests += 1;
-            sum.ns.push(ns);
-            if let Some((from, _)) = of.placed(row.pid, at) {
-                sum.placed += 1;
-                sum.asking += u64::from(asked.entry(pair).or_default().insert((row.pid, from)));
-            }
+    for q in by_tcp.chain(by_udp).filter(|q| r.has(q.at)) {
+        *out.all.entry(q.to.clone()).or_default() += q.n;
+        let for_it = by_thread.get(&q.pid).into_iter().flatten();
+        let for_it = for_it.filter(|(name, _)| *name != q.to && under_way(name, q.at));
+        let Some((name, of)) = for_it.max_by_key(|(_, of)| of.read_before(q.at)) else {
+            continue;
+        };
+        let pair = ((*name).to_owned(), q.to);
+        let sum = out.pairs.entry(pair.clone()).or_default();
+        sum.requests += q.n;
+        sum.ns.extend(q.ns);
+        if let Some((from, _)) = of.placed(q.pid, q.at) {
+            sum.placed += q.n;
+            sum.asking += u64::from(asked.entry(pair).or_default().insert((q.pid, from)));
+        }
+    }
+}
+
+/// What a thread asked.
+struct Question {
+    to: String,
+    /// Requests: datagrams that were sent with no wait between them are one each.
+    n: u64,
+    pid: i32,
+    at: i64,
+    /// Until the answer.
+    ns: Option<i64>,
+}
+
+impl Question {
+    /// Whose address was asked no event tells: the program that got it is named.
+    fn by_udp(r: &Recording<'_>, row: &TurnRow) -> Question {
+        let there = row.there.and_then(|at| r.facts.udp_sockets.get(at as usize));
+        let named = !r.facts.capture.part.redacted;
+        let who = there.map(|s| s.task.text()).filter(|t| named && !t.is_empty());
+        Question {
+            to: who.map_or_else(|| "others by UDP".into(), |who| format!("{who} by UDP")),
+            n: row.sends.into(),
+            pid: row.pid,
+            at: row.sent_ns,
+            ns: row.read_ns.map(|read| read.saturating_sub(row.sent_ns)),
         }
     }
 }

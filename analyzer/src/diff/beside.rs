@@ -100,7 +100,7 @@ pub(super) fn of_metric(settings: &[SettingChange], which: &Which, servers: &Ser
 }
 
 /// Of a rate.
-pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate) -> Vec<usize> {
+pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate, servers: &Servers) -> Vec<usize> {
     let dev = rate.metric.split_once('[').map(|(_, d)| d.trim_end_matches(']'));
     let first = rate.metric.split(['.', '[']).next().unwrap_or("");
     let sizes = rate.metric.starts_with("device.frame_bytes");
@@ -111,11 +111,18 @@ pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate) -> Vec<usize> {
     if !own.is_empty() {
         return own;
     }
+    // `tcp.speed[from 10.0.0.1:80]`.
+    let transfers = ["tcp.speed", "tcp.retransmits"]
+        .iter()
+        .any(|m| rate.metric.starts_with(m));
+    let service = dev.and_then(|of| of.split_once(' ')).map(|(_, server)| server);
+    let passed = service.and_then(|s| servers.devices.get(s));
+    let on_the_way = |dev: &str| passed.is_none_or(|all| all.contains(dev));
     // Frames that a device passes on were made by another.
     let received = ["rx.unit_bytes", "poll.packets"].contains(&rate.metric.as_str());
     at(settings, |s| match of(&s.name) {
         Of::Feature(_) => sizes || received,
-        Of::Qdisc(_) => first == "drops" && rate.metric.contains("QDISC"),
+        Of::Qdisc(dev) => transfers && on_the_way(dev) || first == "drops" && rate.metric.contains("QDISC"),
         Of::Sysctl => is_tcp(&s.name) && matches!(first, "tcp" | "tx" | "drops"),
         Of::Cpu | Of::Other => false,
     })
@@ -134,7 +141,7 @@ pub(super) fn words(settings: &[SettingChange], which: &[usize]) -> Vec<String> 
     let mut out: Vec<String> = vec![];
     let mut told: BTreeSet<(&str, &str, &str)> = BTreeSet::new();
     for s in &of_these {
-        let (b, a) = (value(&s.before), value(&s.after));
+        let [b, a] = values(&s.before, &s.after);
         match of(&s.name) {
             Of::Qdisc(dev) => {
                 let place = s.name.get(dev.len() + 1..).unwrap_or("qdisc");
@@ -169,9 +176,23 @@ pub(super) fn words(settings: &[SettingChange], which: &[usize]) -> Vec<String> 
     out
 }
 
+/// Of devices of one name in several namespaces, or of several recordings: those that the other side does not have.
+fn values(before: &str, after: &str) -> [String; 2] {
+    let [b, a] = [before, after].map(|text| text.split(" | ").collect::<Vec<&str>>());
+    let others = |own: &[&str], other: &[&str]| own.iter().filter(|v| !other.contains(v)).count();
+    // What one side has less of is not told by what the other has more of.
+    if others(&b, &a) == 0 || others(&a, &b) == 0 {
+        return [value(&b), value(&a)];
+    }
+    let own = |own: &[&str], other: &[&str]| -> String {
+        let all: Vec<&str> = own.iter().copied().filter(|v| !other.contains(v)).collect();
+        value(&all)
+    };
+    [own(&b, &a), own(&a, &b)]
+}
+
 /// Without what is said a second time with its options, and not too long.
-fn value(text: &str) -> String {
-    let all: Vec<&str> = text.split(" | ").collect();
+fn value(all: &[&str]) -> String {
     let again = |v: &str| {
         all.iter()
             .any(|o| o.strip_prefix(v).is_some_and(|rest| rest.starts_with(' ')))

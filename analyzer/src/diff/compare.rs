@@ -8,7 +8,7 @@ use super::above::above;
 use super::answers::Servers;
 use super::beside;
 use super::breakdown::{Breakdown, contribution};
-use super::metrics::{Table, Values, Which, table};
+use super::metrics::{Table, Values, Which, count, is_of_one_device, table};
 use super::options::{DiffOptions, Recording};
 use super::slowest;
 use super::verdict::Outcome;
@@ -175,11 +175,21 @@ impl Metric {
     }
 }
 
+/// Which metrics are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// All.
+    All,
+    /// Where most of the traffic is of another kind.
+    AnswersByServer,
+}
+
 /// Compares every metric that both sides have.
 pub(super) fn metrics(
     before: &[Recording<'_>],
     after: &[Recording<'_>],
     options: &DiffOptions,
+    which: Of,
     withheld: &mut Vec<Withheld>,
 ) -> (Vec<Metric>, Servers) {
     let tables = |side: &[Recording<'_>]| -> Vec<Table> { side.par_iter().map(table).collect() };
@@ -195,6 +205,9 @@ pub(super) fn metrics(
     let lacks_others = slices::lacks_others(before, after);
     let unmatched = slices::unmatched(before, after);
     answers::chosen(&mut names, &b, &a, withheld);
+    if which == Of::AnswersByServer {
+        names.retain(|w| w.ledger == answers::LEDGER && w.service.is_some());
+    }
     rtt::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
     if names.iter().any(|w| rtt::is(w)) {
         names.remove(&Which::new("tcp", "srtt"));
@@ -269,21 +282,6 @@ pub(super) fn metrics(
 pub(super) fn withheld_total(ledger: &str, withheld: &[Withheld]) -> Option<String> {
     let total = format!("{ledger}.total");
     withheld.iter().any(|w| w.metric == total).then_some(total)
-}
-
-/// Values of a metric.
-fn count(side: &[Table], which: &Which) -> usize {
-    side.iter().filter_map(|t| t.get(which)).map(|v| v.at.len()).sum()
-}
-
-/// Whether a metric of one device has the same values as the metric of all devices: that would be told twice.
-fn is_of_one_device(which: &Which, before: &[Table], after: &[Table]) -> bool {
-    let all = Which {
-        dev: None,
-        ..which.clone()
-    };
-    let same = |side: &[Table]| count(side, which) == count(side, &all);
-    which.dev.is_some() && same(before) && same(after)
 }
 
 fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOptions) -> Result<Metric, String> {

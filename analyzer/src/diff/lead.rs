@@ -80,13 +80,24 @@ impl Leading<'_> {
     pub fn lead(&self) -> Lead {
         let mut out = Lead::default();
         self.paused(&mut out);
-        self.users(&mut out);
+        let paused = !out.sentences.is_empty();
+        // What is worse stands first, whatever else became better.
+        let slower = |r: &&Rate| r.kind == Kind::Speed || r.metric.starts_with(RETRANSMITS);
+        let worse_behind = self.rates.iter().filter(slower).any(|r| r.outcome == Outcome::Worse);
+        self.users(&mut out, |o| o == Outcome::Worse || !worse_behind);
         self.ways(&mut out);
         for d in self.servers.divided.iter().take(MOST) {
             self.say(&mut out, d.sentence.clone(), vec![]);
         }
         self.speeds(&mut out);
         self.sent_again(&mut out);
+        if worse_behind {
+            self.users(&mut out, |o| o == Outcome::Better);
+        }
+        let moved = |m: &Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
+        if !paused && !self.metrics.iter().any(moved) {
+            self.unmoved(&mut out);
+        }
         self.failed(&mut out);
         self.opened(&mut out);
         self.frames(&mut out);
@@ -104,8 +115,9 @@ impl Leading<'_> {
         out.sentences.push(format!("{sentence}.{differ}"));
     }
 
-    fn users(&self, out: &mut Lead) {
-        let changed = |m: &&Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
+    fn users(&self, out: &mut Lead, which: impl Fn(Outcome) -> bool) {
+        let changed =
+            |m: &&Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better) && which(m.outcome);
         let mut said: BTreeSet<Option<&String>> = BTreeSet::new();
         // Of one server what its clients felt, before what it did itself.
         let mut all: Vec<&Metric> = self.metrics.iter().filter(changed).collect();
@@ -176,10 +188,10 @@ impl Leading<'_> {
             out.worse |= m.outcome == Outcome::Worse;
             self.asks(out, m.which.service.as_deref());
         }
-        if !out.sentences.is_empty() {
-            return;
-        }
-        // None changed.
+    }
+
+    /// Of answers none changed.
+    fn unmoved(&self, out: &mut Lead) {
         let same: Vec<String> = self
             .metrics
             .iter()
@@ -254,7 +266,7 @@ impl Leading<'_> {
         all.sort_by_key(|r| r.outcome);
         for r in all.into_iter().take(MOST) {
             if let Some(sentence) = self.speeds.said(r) {
-                self.say(out, sentence, beside::of_rate(self.settings, r));
+                self.say(out, sentence, beside::of_rate(self.settings, r, self.servers));
                 out.worse |= r.outcome == Outcome::Worse;
             }
         }
@@ -273,7 +285,7 @@ impl Leading<'_> {
         for r in all.into_iter().take(MOST) {
             if let Some((sentence, way)) = self.resent.said(r, self.rates, self.metrics) {
                 told.extend(way);
-                self.say(out, sentence, beside::of_rate(self.settings, r));
+                self.say(out, sentence, beside::of_rate(self.settings, r, self.servers));
                 out.worse |= r.outcome == Outcome::Worse;
             }
         }

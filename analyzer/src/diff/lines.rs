@@ -35,7 +35,11 @@ impl Judged<'_> {
                 _ if r.is_manifold(self.options) => 2,
                 _ => 3,
             };
-            all.push(((rank, r.outcome), beside::of_rate(self.settings, r), rate_line(r)));
+            all.push((
+                (rank, r.outcome),
+                beside::of_rate(self.settings, r, self.servers),
+                rate_line(r),
+            ));
         }
         for m in self.metrics.iter().filter(|m| m.outcome != Outcome::Same) {
             let rank = match m.which.ledger {

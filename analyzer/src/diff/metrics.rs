@@ -301,3 +301,18 @@ fn softirqs(f: &mut Filling<'_, '_>) {
         f.put(&duration, p.end_ns, p.start_ns.filter(|_| solid).map(|t| p.end_ns - t));
     }
 }
+
+/// Values of a metric.
+pub(super) fn count(side: &[Table], which: &Which) -> usize {
+    side.iter().filter_map(|t| t.get(which)).map(|v| v.at.len()).sum()
+}
+
+/// Whether a metric of one device has the same values as the metric of all devices: that would be told twice.
+pub(super) fn is_of_one_device(which: &Which, before: &[Table], after: &[Table]) -> bool {
+    let all = Which {
+        dev: None,
+        ..which.clone()
+    };
+    let same = |side: &[Table]| count(side, which) == count(side, &all);
+    which.dev.is_some() && same(before) && same(after)
+}

@@ -204,28 +204,36 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let (mut metrics, mut rates) = (vec![], vec![]);
     let mut servers = answers::Servers::default();
     let mut resent = resent::Told::default();
+    // Answers of a server that both sides have are the same whatever else there is.
+    let by_traffic = prevented::by_traffic_alone(&parity);
+    if by_traffic && parity.iter().any(|c| c.level == Level::Prevents) {
+        (metrics, servers) = compare::metrics(b, a, options, compare::Of::AnswersByServer, &mut withheld);
+        rates = rates::of_requests(b, a, options, &mut withheld);
+        if !metrics.is_empty() {
+            prevented::in_part(&mut parity);
+        }
+    }
+    let in_part = !metrics.is_empty();
     let prevented = parity.iter().find(|c| c.level == Level::Prevents);
     match prevented {
-        Some(check) => {
-            withheld.push(Withheld {
-                metric: "all".into(),
-                because: check.sentence.clone(),
-            });
-            if prevented::by_traffic_alone(&parity) {
-                stopped::fill(&mut servers, b, a, &mut withheld);
-                rates = rates::of_requests(b, a, options, &mut withheld);
-            }
-        }
+        Some(check) => withheld.push(Withheld {
+            metric: "all".into(),
+            because: check.sentence.clone(),
+        }),
+        None if in_part => withheld.push(Withheld {
+            metric: "all but answers by server".into(),
+            because: prevented::IN_PART.into(),
+        }),
         None => {
-            (metrics, servers) = compare::metrics(b, a, options, &mut withheld);
+            (metrics, servers) = compare::metrics(b, a, options, compare::Of::All, &mut withheld);
             let again;
             (rates, again) = rates::rates(b, a, options, &mut withheld);
             resent = resent::Told::of(again, b, a);
         }
     }
     let mut breakdowns = match prevented {
-        Some(_) => vec![],
-        None => breakdown::breakdowns(b, a),
+        None if !in_part => breakdown::breakdowns(b, a),
+        _ => vec![],
     };
     breakdowns.retain(|l| compare::withheld_total(l.ledger, &withheld).is_none());
     let tests = adjust(&mut metrics, &mut rates);
@@ -264,7 +272,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     let (causes, speeds) = match prevented {
         // Services are told by their addresses.
-        None if !parts && !hidden => (causes::said(b, a), speed::Speeds::of(b, a)),
+        None if !parts && !hidden && !in_part => (causes::said(b, a), speed::Speeds::of(b, a)),
         _ => <_>::default(),
     };
     let verdict = verdict::Judged {
@@ -325,7 +333,7 @@ fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rat
         of.extend(at.into_iter().map(|at| (at, &m.metric)));
     }
     for r in rates.iter().filter(|r| r.outcome != Outcome::Same) {
-        let at = beside::of_rate(settings, r);
+        let at = beside::of_rate(settings, r, servers);
         of.extend(at.into_iter().map(|at| (at, &r.metric)));
     }
     for (at, name) in of {

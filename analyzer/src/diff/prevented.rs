@@ -18,6 +18,16 @@ pub(super) fn by_traffic_alone(parity: &[Check]) -> bool {
     preventing.all(|c| c.what == TRAFFIC)
 }
 
+/// What is said where answers are compared all the same.
+pub(super) const IN_PART: &str = "Most of the traffic is of another kind, so that answers of servers that both sides have are all that is compared: another load may be why they differ.";
+
+/// Answers are compared all the same.
+pub(super) fn in_part(parity: &mut [Check]) {
+    for c in parity.iter_mut().filter(|c| c.level == Level::Prevents) {
+        (c.level, c.sentence) = (Level::Differs, IN_PART.into());
+    }
+}
+
 /// Nothing can be compared.
 pub(super) fn incomparable(why: &str) -> Verdict {
     Verdict {
