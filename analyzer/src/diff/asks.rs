@@ -16,7 +16,7 @@ use super::options::{DiffOptions, Recording};
 use crate::analyses::application::{Role, Spans, sockets};
 use crate::analyses::verdict::duration;
 use crate::reconstruct::application::tables::ResponseRow;
-use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+use crate::reconstruct::datagrams::tables::TurnEnd;
 use crate::stat::nearest_rank;
 
 /// Requests that the side with more per answer must have, and that the other one would have, did it ask as often.
@@ -167,9 +167,10 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         };
         s.judged_responses().map(one).collect::<Vec<_>>()
     });
-    let answered = |row: &&TurnRow| here.is_none() && row.end == TurnEnd::Answered;
-    let by_udp = r.facts.udp_turns.iter().filter(answered);
-    let by_udp = by_udp.map(|row| Question::by_udp(r, row));
+    let by_udp = match here {
+        None => Question::by_udp(r),
+        Some(_) => vec![],
+    };
     let mut asked: BTreeMap<Pair, FxHashSet<(i32, i64)>> = BTreeMap::new();
     for q in by_tcp.chain(by_udp).filter(|q| r.has(q.at)) {
         *out.all.entry(q.to.clone()).or_default() += q.n;
@@ -201,18 +202,33 @@ struct Question {
 }
 
 impl Question {
-    /// Whose address was asked no event tells: the program that got it is named.
-    fn by_udp(r: &Recording<'_>, row: &TurnRow) -> Question {
-        let there = row.there.and_then(|at| r.facts.udp_sockets.get(at as usize));
+    /// Those that were answered. Whose address was asked no event tells: the program that got it is named.
+    fn by_udp(r: &Recording<'_>) -> Vec<Question> {
         let named = !r.facts.capture.part.redacted;
-        let who = there.map(|s| s.task.text()).filter(|t| named && !t.is_empty());
-        Question {
-            to: who.map_or_else(|| "others by UDP".into(), |who| format!("{who} by UDP")),
-            n: row.sends.into(),
-            pid: row.pid,
-            at: row.sent_ns,
-            ns: row.read_ns.map(|read| read.saturating_sub(row.sent_ns)),
+        // Two may be asked with a wait between them and answered together, as A and AAAA are.
+        let mut before: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut out = vec![];
+        for row in &r.facts.udp_turns {
+            match row.end {
+                TurnEnd::AskedAgain => *before.entry(row.socket).or_default() += row.sends,
+                TurnEnd::Answered => {
+                    let there = row.there.and_then(|at| r.facts.udp_sockets.get(at as usize));
+                    let who = there.map(|s| s.task.text()).filter(|t| named && !t.is_empty());
+                    let asked_before = before.remove(&row.socket).unwrap_or(0);
+                    out.push(Question {
+                        to: who.map_or_else(|| "others by UDP".into(), |who| format!("{who} by UDP")),
+                        n: (row.sends + asked_before.min(row.reads.saturating_sub(row.sends))).into(),
+                        pid: row.pid,
+                        at: row.sent_ns,
+                        ns: row.read_ns.map(|read| read.saturating_sub(row.sent_ns)),
+                    });
+                }
+                _ => {
+                    before.remove(&row.socket);
+                }
+            }
         }
+        out
     }
 }
 

@@ -3,6 +3,7 @@
 mod again;
 mod answers;
 mod asks;
+mod asks_udp;
 mod behind;
 mod causes;
 mod clients;

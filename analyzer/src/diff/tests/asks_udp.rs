@@ -1,0 +1,90 @@
+//! Questions by UDP of a server's program: a real recording, with such put into its server's turnarounds.
+
+use super::asks::{SERVER, rpc};
+use super::samples::of;
+use crate::diff::Asks;
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::application::tables::TurnaroundRow;
+use crate::reconstruct::datagrams::sockets::SocketRow;
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+
+/// Each turnaround with so many questions by UDP, two datagrams each, which a program of that name answers, if any does.
+fn looking_up(times: usize, who: &[u8], end: TurnEnd) -> Facts {
+    let mut f = rpc();
+    let mut socket = SocketRow::begin(1, 0);
+    socket.task = Name::new(who);
+    f.udp_sockets = vec![socket];
+    let of_server = |t: &&TurnaroundRow| f.connections[t.connection.0 as usize].sport == 7000;
+    let own: Vec<_> = f.turnarounds.iter().filter(of_server).cloned().collect();
+    for t in own {
+        for i in 0..times as i64 {
+            let at = t.read_ns + (t.send_ns - t.read_ns) * (i + 1) / (times as i64 + 1);
+            f.udp_turns.push(TurnRow {
+                sends: 2,
+                read_ns: Some(at + 2_000_000),
+                end,
+                there: (!who.is_empty()).then_some(0),
+                ..TurnRow::begin(0, t.pid, at)
+            });
+        }
+    }
+    f
+}
+
+/// A search list: each name is looked up five times in place of once.
+#[test]
+fn names_looked_up_more_often_are_told_with_who_answers() {
+    let of_udp = |before: &Facts, after: &Facts| -> Vec<String> {
+        let d = of(before, after);
+        let all = d.asks.iter().filter(|a| a.asked.ends_with("by UDP") && a.is_said());
+        all.map(Asks::sentence).collect()
+    };
+    let (once, often) = (
+        looking_up(1, b"dnsmasq", TurnEnd::Answered),
+        looking_up(5, b"dnsmasq", TurnEnd::Answered),
+    );
+    let n = once.udp_turns.len();
+    let answers = once
+        .turnarounds
+        .iter()
+        .filter(|t| once.connections[t.connection.0 as usize].sport == 7000);
+    assert_eq!(answers.count(), n);
+    let said = of_udp(&once, &often);
+    let first = format!(
+        "Per answer of {SERVER} its program asks dnsmasq by UDP 2.0 -> 10 times ({} -> ",
+        2 * n
+    );
+    assert!(said.len() == 1 && said[0].starts_with(&first), "{said:?}");
+    assert!(
+        said[0].ends_with("; a request there takes p50 2.00 ms -> 2.00 ms"),
+        "{said:?}"
+    );
+    assert_eq!(of_udp(&once, &once), [""; 0]);
+    // Whose answers come from elsewhere; and what nobody answers, as a counter that is sent away, is no question.
+    let of = |who: &[u8], end| of_udp(&looking_up(1, who, end), &looking_up(5, who, end));
+    assert!(of(b"", TurnEnd::Answered)[0].contains("asks others by UDP 2.0 -> 10 times"));
+    assert_eq!(of(b"statsd", TurnEnd::AskedAgain), [""; 0]);
+    // A and AAAA with a wait between them, answered together; a question sent again is one.
+    for (reads, asks) in [(2, "2.0 -> 20"), (1, "1.0 -> 10")] {
+        let of = |times| {
+            let mut f = looking_up(times, b"dnsmasq", TurnEnd::Answered);
+            let pairs = f.udp_turns.iter().flat_map(|t| {
+                let one = |end| TurnRow {
+                    sends: 1,
+                    reads,
+                    end,
+                    ..t.clone()
+                };
+                [one(TurnEnd::AskedAgain), one(TurnEnd::Answered)]
+            });
+            f.udp_turns = pairs.collect();
+            f
+        };
+        let said = of_udp(&of(1), &of(10));
+        assert!(
+            said[0].contains(&format!("asks dnsmasq by UDP {asks} times")),
+            "{said:?}"
+        );
+    }
+}
