@@ -70,6 +70,15 @@ slow_disk() {
     { echo +io > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "$disk wiops=$1" > "$group/io.max"; } 2> /dev/null ||
         cannot "no limits of disks"
 }
+# cpu_group US: a cgroup, $group, whose processes may have the CPU for so many us of each 100 ms
+cpu_group() {
+    group=/sys/fs/cgroup/cpu/$id
+    { mkdir -p "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo "$1" > "$group/cpu.cfs_quota_us"; } 2> /dev/null || {
+        group=/sys/fs/cgroup/$id
+        { echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "$1 100000" > "$group/cpu.max"; } 2> /dev/null ||
+            cannot "no CPU quotas"
+    }
+}
 # fast_disk FILE: its processes end, and what they wrote goes
 fast_disk() {
     group=$(ls -d /sys/fs/cgroup/blkio/"$id" /sys/fs/cgroup/"$id" 2> /dev/null | head -1)

@@ -270,9 +270,9 @@ def serve_proxy(port, to="", pause=0.0, every=1, down_each=0.0, down_for=0.0):
             peer.sendall(data)
 
 
-def serve_pool(port, to="", size=1, asks=1, each=0, cached=0):
+def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names=0):
     """Hands requests on, each so many times (asks), over so many connections, which the threads of its clients share. each: of so many one needs
-    a long answer; cached: the others it answers by itself."""
+    a long answer; cached: the others it answers by itself. names: asks the resolver for so many first, one after the other."""
     import queue
 
     calls = [0]
@@ -291,6 +291,8 @@ def serve_pool(port, to="", size=1, asks=1, each=0, cached=0):
                 up, down = header(c)
                 receive(c, up)
                 calls[0] += 1
+                for n in range(names):
+                    look_up(resolver, n)
                 long = each and calls[0] % each == 0
                 if long or not cached:
                     far = free.get()
@@ -856,17 +858,22 @@ def lookup(watch, host, port, first="", second="", timeout=1.0):
         time.sleep(0.05)
 
 
+def look_up(resolver, n):
+    """One question to a name server."""
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.connect((resolver, 53))
+    u.settimeout(3)
+    u.send(struct.pack(">6H", n, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
+    u.recv(2000)
+    u.close()
+
+
 def searches(watch, host, port, resolver="", names=5):
     """Asks a name server for so many names, one after the other, before each call."""
     while watch.runs():
         at = time.time()
         for n in range(names):
-            u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            u.connect((resolver, 53))
-            u.settimeout(3)
-            u.send(struct.pack(">6H", n, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
-            u.recv(2000)
-            u.close()
+            look_up(resolver, n)
         watch.done("names", at)
         at = time.time()
         s = connect(host, port)

@@ -5,12 +5,7 @@
 # first: python3
 plant() {
     serve server echo 7217
-    group=/sys/fs/cgroup/cpu/$id
-    { mkdir -p "$group" && echo 100000 > "$group/cpu.cfs_period_us" && echo 20000 > "$group/cpu.cfs_quota_us"; } 2> /dev/null || {
-        group=/sys/fs/cgroup/$id
-        { echo +cpu > /sys/fs/cgroup/cgroup.subtree_control; mkdir -p "$group" && echo "20000 100000" > "$group/cpu.max"; } 2> /dev/null ||
-            cannot "no CPU quotas"
-    }
+    cpu_group 20000
     # The job runs before it is recorded, as jobs do: who is in a cgroup is read before and after.
     (
         echo "$BASHPID" > "$dir/job"
