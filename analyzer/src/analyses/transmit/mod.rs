@@ -26,6 +26,7 @@ use crate::stat::Distribution;
 
 mod acks;
 mod backoff;
+mod black_hole;
 mod blocked;
 mod classes;
 mod corked;
@@ -47,6 +48,7 @@ mod vanished;
 
 pub use acks::LateAcks;
 pub use backoff::Backoff;
+pub use black_hole::BlackHole;
 pub use blocked::Blocked;
 pub use classes::{Class, Starved};
 pub use corked::Corked;
@@ -116,6 +118,8 @@ pub struct Transmit {
     pub inside_tcp: Option<InsideTcp>,
     /// The device behind which most of what was sent again was not seen again.
     pub vanished: Option<Vanished>,
+    /// The peer of whom no large segment was acknowledged, while small ones were; inferred.
+    pub black_hole: Option<BlackHole>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The connection with most segments that carry next to nothing, one way.
@@ -194,6 +198,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         own_line: own_line::own_line(facts),
         inside_tcp: inside_tcp::inside_tcp(facts),
         vanished: vanished::vanished(facts),
+        black_hole: black_hole::black_hole(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

@@ -1,4 +1,5 @@
 mod acks;
+mod black_hole;
 mod blocked;
 mod by_hand;
 mod classes;
@@ -18,9 +19,8 @@ use crate::facts::{ConnectionId, Facts, Reason, SkbId};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
-use crate::reconstruct::transmit::Stage;
-use crate::reconstruct::transmit::stages::StageTimes;
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow, TxStart};
+use crate::reconstruct::transmit::{Stage, stages::StageTimes};
 
 fn answer(facts: &Facts) -> Outcome<Transmit> {
     super::answer(facts, &Units::of(&facts.tx))

@@ -10,8 +10,9 @@ use crate::analyses::transmit::Transmit;
 use crate::reconstruct::receive::tables::Stage;
 use crate::reconstruct::transmit::stages::Stage as Sent;
 
-/// The line that others follow.
+/// The lines that others follow.
 const DROPS: &str = "drops";
+const TRANSMIT: &str = "transmit";
 
 /// What the lines are of.
 pub(super) struct Of<'a> {
@@ -23,8 +24,25 @@ pub(super) struct Of<'a> {
     pub(super) tcp: Option<&'a Tcp>,
 }
 
-/// Says of each line which other one it follows. Only of headlines that say one thing, and that is no cause of its own.
-pub(super) fn follows(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
+/// Says of each line which other one it follows: of losses in this host, and of those beyond it that the line on what was sent tells.
+pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
+    let mut lines = of_drops(lines, of);
+    let beyond = of.transmit.zip(of.tcp);
+    let beyond = beyond.and_then(|(t, tcp)| Some((super::black_hole::sent_again(t, tcp.calls())?, tcp.calls())));
+    let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
+    if let Some(((calls, all), line)) = beyond.zip(again) {
+        line.follows = Some(TRANSMIT);
+        if calls < all {
+            line.headline.push_str(&format!(
+                ", {calls} of these {all} calls on connections of these segments"
+            ));
+        }
+    }
+    lines
+}
+
+/// Only of headlines that say one thing, and that is no cause of its own.
+fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let Some(hurt) = of.drops.map(|d| &d.hurt).filter(|h| !h.losses.is_empty()) else {
         return lines;
     };

@@ -22,6 +22,7 @@ mod acknowledged;
 pub(super) mod always;
 mod application;
 mod asked_on;
+mod black_hole;
 mod closes;
 mod counted;
 mod datagrams;
@@ -64,6 +65,8 @@ mod ways;
 mod whose;
 
 pub(crate) use accepts::herd;
+#[cfg(test)]
+pub(in crate::analyses) use black_hole::black_hole;
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
 pub(crate) use quotas::with_the_quotas;

@@ -372,12 +372,21 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
         .chain(own_line(t))
         .chain(starved(t))
         .chain(late_acks(t));
+    let of_path = t.black_hole.as_ref();
+    // Of the same device it says more.
+    let vanished = t
+        .vanished
+        .as_ref()
+        .filter(|v| of_path.is_none_or(|b| b.dev != v.dev))
+        .map(vanished);
+    let of_path = of_path.map(super::black_hole::black_hole);
+    let of_queues = of_path.into_iter().chain(of_queues);
     of_queues
         .chain(of_window)
         .chain(of_idle)
         .chain(of_size)
         .chain(initial(t))
-        .chain(t.vanished.as_ref().map(vanished))
+        .chain(vanished)
         .chain(of_marks)
         .chain(of_timer)
         .chain(of_rate)

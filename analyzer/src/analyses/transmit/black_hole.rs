@@ -1,0 +1,258 @@
+//! A path MTU black hole (RFC 2923): to one peer no large segment is acknowledged, however often it is sent again, while the small ones are.
+//!
+//! Needs `tx`, `skbs`, `connections`, `retransmits`, `drops`, `hops`, `lineage`, `snapshots`. Inferred: what loses them is not in this recording.
+//! Of all that a host sends to another one from the first of these on. A path that loses everything loses the small ones, too, and one that
+//! loses at random lets some of the large ones through; what is lost of single connections (by the hash of their ports) is not told by others: small packets
+//! of the very connections, or their handshakes, must have come through meanwhile. Not said where this host dropped segments of theirs, where an
+//! ICMP message made TCP send smaller ones, or events were lost.
+//!
+//! ```text
+//! to 10.0.0.2     SYN-ACK ok | 1448 lost, lost, lost ...          SYN-ACK ok | 1448 lost, lost ...
+//!                                     180 ok          180 ok                            180 ok
+//! to others                       1448 ok                    1448 ok
+//! ```
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analyses::tcp::label;
+use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::lineage::tables::LineageKind;
+use crate::reconstruct::skb::tables::HopRow;
+use crate::reconstruct::tcp::role::{Role, RoleBy};
+use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass};
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+use crate::snapshots::field;
+
+/// Fewest segments that were lost so, and connections of these.
+const FEWEST: usize = 3;
+/// Fewest times that one was sent again.
+const AGAIN: u16 = 2;
+/// Fewest small ones that came through; and so many times as many as were sent again.
+const SMALL: u64 = 5;
+const TIMES: u64 = 10;
+/// Part of what is lost that must have been seen last where it is said to be.
+const MOST: f64 = 2.0 / 3.0;
+
+/// The peer to which most were lost.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct BlackHole {
+    /// `address:port` of a server; of others the address.
+    pub from: String,
+    /// Address of the peer.
+    pub to: String,
+    /// Segments larger than `small_bytes` that were sent from the first loss on and never acknowledged.
+    pub of: u64,
+    /// Of these, those that were sent again.
+    pub lost: u64,
+    /// Times that these were sent again.
+    pub again: u64,
+    /// Payload of the smallest and of the largest of them (of what a device cuts, of each piece), bytes.
+    pub bytes: (u32, u32),
+    /// Connections of these.
+    pub connections: u64,
+    /// Of them, those of which a handshake or a small segment came through after the first loss.
+    pub alive: u64,
+    /// Segments of at most `small_bytes` that were acknowledged meanwhile, and all that were or were sent again.
+    pub small: (u64, u64),
+    /// Payload of the largest that was acknowledged, bytes.
+    pub small_bytes: u32,
+    /// The first of them was sent, ns since the start of the recording; `None`: no large one had been acknowledged before.
+    pub since_ns: Option<i64>,
+    /// Segments as large that other peers acknowledged meanwhile.
+    pub elsewhere: u64,
+    /// The first of these peers, by address.
+    pub others: Vec<String>,
+    /// Device that they left by when they were seen last; empty: several, or they were not seen to leave.
+    pub dev: String,
+    /// Its MTU, by the lists of links.
+    pub mtu: Option<u32>,
+    /// `net.ipv4.tcp_mtu_probing`, where it was read.
+    pub probing: Option<u8>,
+    /// Calls of `tcp_retransmit_skb` on connections of the segments that were never acknowledged.
+    pub calls: u64,
+}
+
+/// Peers named.
+const PEERS: usize = 2;
+
+type Pair = (IpAddr, IpAddr);
+
+/// Segments of one host for another, by what became of them.
+#[derive(Default)]
+struct Sent<'f> {
+    /// Sent again, [`AGAIN`] times or more.
+    lost: Vec<&'f TxRow>,
+    /// Not acknowledged; these, too.
+    open: Vec<&'f TxRow>,
+    acked: Vec<&'f TxRow>,
+    /// Acknowledged after it was sent again.
+    repaired: Vec<&'f TxRow>,
+}
+
+fn pair(facts: &Facts, c: ConnectionId) -> Option<(Pair, &ConnectionRow)> {
+    let row = facts.connections.get(c.0 as usize)?;
+    Some(((row.saddr?, row.daddr?), row))
+}
+
+/// What a device sends of it at once.
+fn piece(facts: &Facts, t: &TxRow) -> u32 {
+    let gso = facts.skbs.get(t.skb_id.0 as usize).map_or(0, |s| u32::from(s.gso_size));
+    let bytes = t.bytes.unwrap_or(0);
+    if gso > 0 { bytes.min(gso) } else { bytes }
+}
+
+pub(super) fn black_hole(facts: &Facts) -> Option<BlackHole> {
+    let whole = facts.gaps.is_empty() && facts.capture.recorded("skb:kfree_skb");
+    let data = || facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+    let lost = |t: &TxRow| t.retransmits >= AGAIN && t.end == TxEnd::Open && t.confidence.is_solid();
+    if !whole || data().filter(|t| lost(t)).count() < FEWEST {
+        return None;
+    }
+    let mut by: BTreeMap<Pair, Sent<'_>> = BTreeMap::new();
+    for t in data() {
+        let Some((pair, _)) = t.connection.and_then(|c| pair(facts, c)) else {
+            continue;
+        };
+        let of = by.entry(pair).or_default();
+        if lost(t) {
+            of.lost.push(t);
+        }
+        match (t.end, t.retransmits) {
+            (TxEnd::Open, _) => of.open.push(t),
+            (TxEnd::Acked, 0) => of.acked.push(t),
+            (TxEnd::Acked, _) => of.repaired.push(t),
+            _ => {}
+        }
+    }
+    let found = by.keys().filter_map(|pair| one(facts, &by, *pair));
+    found.max_by_key(|f| (f.lost, f.again))
+}
+
+/// Whether this host dropped data of these, or an ICMP message made TCP send it in smaller segments.
+fn told_otherwise(facts: &Facts, of: &FxHashSet<ConnectionId>) -> bool {
+    let dropped = facts.drops.iter().filter(|d| d.expected == Some(false));
+    let dropped = dropped.filter_map(|d| d.owner.as_ref()?.connection);
+    let pmtu = facts.retransmits.iter().filter(|r| r.class == RetransmitClass::Pmtu);
+    let mut either = dropped.chain(pmtu.filter_map(|r| r.connection));
+    either.any(|c| of.contains(&c))
+}
+
+fn one(facts: &Facts, by: &BTreeMap<Pair, Sent<'_>>, (from, to): Pair) -> Option<BlackHole> {
+    let of = by.get(&(from, to))?;
+    let first = of.lost.iter().map(|t| t.t_sched_ns).min()?;
+    let size = |t: &&TxRow| piece(facts, t);
+    let least = of.lost.iter().map(size).min()?;
+    let since = |t: &&&TxRow| t.t_sched_ns >= first;
+    let acked: Vec<u32> = of.acked.iter().filter(since).map(size).collect();
+    let repaired: Vec<u32> = of.repaired.iter().filter(since).map(size).collect();
+    let small_bytes = acked.iter().chain(&repaired).copied().max()?;
+    let large = |t: &&TxRow| size(t) >= least;
+    if small_bytes >= least || of.repaired.iter().any(|t| t.t_ack_ns >= Some(first) && large(t)) {
+        return None;
+    }
+    let small = acked.len() as u64;
+    let repaired = repaired.len() as u64;
+    let open = of.open.iter().filter(since).filter(|t| size(t) > small_bytes);
+    let lost = |t: &&&TxRow| t.retransmits > 0 && size(t) >= least && t.confidence.is_solid();
+    let again: Vec<&TxRow> = open.clone().filter(lost).copied().collect();
+    let connections: FxHashSet<ConnectionId> = again.iter().filter_map(|t| t.connection).collect();
+    let came: FxHashSet<ConnectionId> = of.acked.iter().filter(since).filter_map(|t| t.connection).collect();
+    let opened = |c: ConnectionId| {
+        pair(facts, c).is_some_and(|(_, row)| row.role().1 == RoleBy::Handshake && row.first_ns >= first)
+    };
+    let alive = connections.iter().filter(|c| came.contains(c) || opened(**c)).count();
+    let enough = connections.len() >= FEWEST && small >= SMALL && small >= TIMES * repaired;
+    // The first of them was opened before its loss.
+    if !enough || 2 * (alive + 1) < connections.len() || alive + 1 < FEWEST || told_otherwise(facts, &connections) {
+        return None;
+    }
+    let elsewhere = by.iter().filter(|(p, _)| p.0 == from && p.1 != to);
+    let elsewhere = elsewhere.map(|(p, of)| (p.1, of.acked.iter().filter(since).filter(|t| large(t)).count() as u64));
+    let elsewhere: Vec<(IpAddr, u64)> = elsewhere.filter(|(_, n)| *n > 0).collect();
+    let before = of.acked.iter().chain(&of.repaired).any(large);
+    let dev = last_dev(facts, &again);
+    let theirs: FxHashSet<ConnectionId> = open.clone().filter_map(|t| t.connection).collect();
+    let calls = facts.retransmits.iter().filter_map(|r| r.connection);
+    Some(BlackHole {
+        from: from_words(facts, &connections)?,
+        to: to.to_string(),
+        of: open.count() as u64,
+        lost: again.len() as u64,
+        again: again.iter().map(|t| u64::from(t.retransmits)).sum(),
+        bytes: (least, again.iter().map(size).max()?),
+        connections: connections.len() as u64,
+        alive: alive as u64,
+        small: (small, small.saturating_add(repaired)),
+        small_bytes,
+        since_ns: before.then(|| first.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
+        elsewhere: elsewhere.iter().map(|(_, n)| n).sum(),
+        others: elsewhere.iter().take(PEERS).map(|(to, _)| to.to_string()).collect(),
+        mtu: dev.and_then(|dev| mtu(facts, &dev.text())),
+        dev: dev.map_or_else(String::new, |dev| dev.text().into_owned()),
+        probing: probing(facts),
+        calls: calls.filter(|c| theirs.contains(c)).count() as u64,
+    })
+}
+
+/// The server, or the address that all of them have.
+fn from_words(facts: &Facts, of: &FxHashSet<ConnectionId>) -> Option<String> {
+    let rows: Vec<&ConnectionRow> = of.iter().filter_map(|c| Some(pair(facts, *c)?.1)).collect();
+    let row = rows.first()?;
+    let one = rows.iter().all(|r| r.sport == row.sport && r.role().0 == Role::Server);
+    match one {
+        true => label(row).split(" > ").next().map(str::to_owned),
+        false => row.saddr.map(|a| a.to_string()),
+    }
+}
+
+/// The device that most left by when they were seen last: of what was cut, the first piece.
+fn last_dev(facts: &Facts, lost: &[&TxRow]) -> Option<Name> {
+    let mut seen: FxHashMap<SkbId, SkbId> = lost.iter().map(|t| (t.skb_id, t.skb_id)).collect();
+    let cut = |kind| matches!(kind, LineageKind::Gso | LineageKind::QdiscSegment);
+    let mut pieces: FxHashMap<SkbId, SkbId> = FxHashMap::default();
+    for l in facts
+        .lineage
+        .iter()
+        .filter(|l| cut(l.kind) && seen.contains_key(&l.parent))
+    {
+        pieces.entry(l.parent).or_insert(l.child);
+    }
+    seen.extend(pieces.into_iter().map(|(parent, child)| (child, parent)));
+    let mut last: FxHashMap<SkbId, &HopRow> = FxHashMap::default();
+    for h in &facts.hops {
+        if let Some(of) = seen.get(&h.skb_id) {
+            let own = last.entry(*of).or_insert(h);
+            if h.time_ns >= own.time_ns {
+                *own = h;
+            }
+        }
+    }
+    let mut left: BTreeMap<Name, usize> = BTreeMap::new();
+    for h in last.values().filter(|h| h.kind != "rx") {
+        *left.entry(h.dev).or_default() += 1;
+    }
+    let most = left.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)));
+    most.filter(|(_, n)| *n as f64 >= MOST * lost.len() as f64).map(|m| m.0)
+}
+
+/// Of a device of that name, where all that have it have the same.
+fn mtu(facts: &Facts, dev: &str) -> Option<u32> {
+    let links = facts.snapshots.iter().filter(|r| r.what == "links");
+    let own = links.filter(|r| field(&r.line, "name") == Some(dev));
+    one_value(own.filter_map(|r| field(&r.line, "mtu")?.parse().ok()))
+}
+
+fn probing(facts: &Facts) -> Option<u8> {
+    let lines = facts.snapshots.iter().filter(|r| r.what == "sysctl");
+    let own = lines.filter_map(|r| r.line.strip_prefix("net.ipv4.tcp_mtu_probing = "));
+    one_value(own.filter_map(|v| v.trim().parse().ok()))
+}
+
+fn one_value<T: PartialEq>(mut of: impl Iterator<Item = T>) -> Option<T> {
+    let first = of.next()?;
+    of.all(|v| v == first).then_some(first)
+}

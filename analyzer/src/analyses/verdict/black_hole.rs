@@ -1,0 +1,62 @@
+//! A path MTU black hole, in words.
+
+use super::sentences::{counted, moment};
+use crate::analyses::transmit::{BlackHole, Transmit};
+
+/// Part of what was sent again that makes the line on it only its consequence.
+const NEARLY_ALL: f64 = 0.9;
+
+/// `none of 47 segments of more than 180 bytes from 10.0.0.1:80 to 10.0.0.2 was acknowledged: ...`
+pub(in crate::analyses) fn black_hole(b: &BlackHole) -> String {
+    let (least, most) = b.bytes;
+    let bytes = match least == most {
+        true => format!("{most} bytes"),
+        false => format!("{least} to {most} bytes"),
+    };
+    let since = b
+        .since_ns
+        .map_or_else(String::new, |ns| format!("from {} on ", moment(ns)));
+    let (came, all) = b.small;
+    let of = match came == all {
+        true => format!("all {came}"),
+        false => format!("{came} of {all}"),
+    };
+    let small = b.small_bytes;
+    let elsewhere = match (b.elsewhere, b.others.as_slice()) {
+        (0, _) | (_, []) => String::new(),
+        (n, peers) => format!("; {n} as large arrived at {}", peers.join(" and ")),
+    };
+    let place = match b.dev.is_empty() {
+        true => "a path MTU black hole (inferred)".to_owned(),
+        false => format!(
+            "a path MTU black hole beyond {}, by which they were seen to leave last (inferred)",
+            b.dev
+        ),
+    };
+    let mtu = b.mtu.map(|mtu| format!("the MTU of {} is {mtu}", b.dev));
+    let probing = b.probing.map(|p| format!("tcp_mtu_probing is {p}"));
+    let known: String = mtu.into_iter().chain(probing).map(|s| format!(", {s}")).collect();
+    format!(
+        "{since}none of {} segments of more than {small} bytes from {} to {} was acknowledged: {} of {bytes} on {} were sent again {} times in vain, while {of} of at most {small} bytes arrived, and so did handshakes or small segments of {} of these connections{elsewhere}: {place}; no ICMP message made TCP send smaller ones{known}",
+        b.of,
+        b.from,
+        b.to,
+        b.lost,
+        counted(b.connections, "connection", "connections"),
+        b.again,
+        b.alive,
+    )
+}
+
+/// Of so many calls that sent something again those on its connections, where these are nearly all.
+pub(super) fn sent_again(t: &Transmit, calls: u64) -> Option<u64> {
+    let ours = t.black_hole.as_ref()?.calls;
+    (ours > 0 && ours as f64 >= NEARLY_ALL * calls as f64).then_some(ours)
+}
+
+/// Whether `saddr:sport > daddr:dport` is to that peer.
+pub(super) fn to_its_peer(t: &Transmit, label: &str) -> bool {
+    let to = label.rsplit(" > ").next().and_then(|end| end.rsplit_once(':'));
+    let to = to.map(|(address, _)| address.trim_matches(['[', ']']));
+    t.black_hole.as_ref().is_some_and(|b| to == Some(b.to.as_str()))
+}
