@@ -25,6 +25,7 @@ mod itself;
 mod kept;
 mod left;
 mod limits;
+mod long_work;
 mod metered;
 mod one_line;
 mod opening;
@@ -55,6 +56,7 @@ pub use half_open::HalfOpen;
 pub use itself::ByItself;
 pub use kept::Kept;
 pub use limits::Limit;
+pub use long_work::LongWork;
 pub use metered::Metered;
 pub use one_line::OneLine;
 pub use opening::Opening;
@@ -236,7 +238,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         awaited: pools::awaited(facts, &all),
         servers: servers::servers(facts, &all, &waits),
         services: services::services(facts, &all, &waits),
-        serving: threads::serving(facts, &all),
+        serving: threads::serving(facts, &all, &waits.others),
         askers: threads::askers(facts, &all),
         limits: limits::limits(facts, &all),
         by_itself: itself::by_itself(facts, &all),

@@ -14,7 +14,7 @@ use crate::facts::Facts;
 use crate::reconstruct::application::tables::TurnaroundRow;
 
 /// Shortest work that others are said to wait for, ns.
-const LONG_NS: i64 = 1_000_000;
+pub(super) const LONG_NS: i64 = 1_000_000;
 /// Addresses kept of a thread, those with most time.
 const ADDRESSES: usize = 32;
 

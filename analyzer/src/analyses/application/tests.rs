@@ -15,6 +15,7 @@ mod holder;
 mod itself;
 mod kept;
 mod limits;
+mod long_work;
 mod metered;
 mod one_line;
 mod others;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::long_work::{LongWork, long_work};
+use super::others::Others;
 use super::parts::{Part, Parts};
 use super::sockets::{Role, Socket};
 use super::task;
@@ -38,6 +40,8 @@ pub struct Serving {
     pub turnaround_ns: i64,
     /// Of it, lying unread while the thread was between the read of a request of another connection and its answer, and had a CPU.
     pub behind_ns: i64,
+    /// Whose requests most of that was behind, where these take far longer than the others.
+    pub mostly: Option<LongWork>,
     /// The turnaround with most of that, of equals the first row.
     pub worst: Option<Id>,
 }
@@ -62,7 +66,7 @@ pub struct Asker {
 }
 
 /// Servers' threads of several connections, most time in turnarounds first.
-pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Serving> {
+pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>], others: &Others) -> Vec<Serving> {
     let mut by: BTreeMap<(String, i32), Vec<&TurnaroundRow>> = BTreeMap::new();
     let mut of: FxHashMap<String, FxHashSet<ConnectionId>> = FxHashMap::default();
     let mut busy: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
@@ -104,6 +108,7 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Serving> {
             requests: rows.len() as u64,
             turnaround_ns: sum(&TurnaroundRow::total_ns),
             behind_ns: sum(&behind),
+            mostly: long_work(facts, &rows, others, sum(&behind)),
             worst: longest(facts, &rows, behind),
         })
     };

@@ -16,6 +16,7 @@ use super::released::{Released, released};
 use super::sockets::{Role, Socket};
 use super::task;
 use super::waker::Wakers;
+use super::work::FOR_ANY;
 use crate::analyses::datagrams::{questions, whom};
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::counted;
@@ -121,7 +122,7 @@ pub(super) struct Waits<'f> {
     /// By thread and connection: its send call slept.
     room: FxHashMap<i32, Vec<(ConnectionId, Spans)>>,
     /// What its threads were at work on.
-    others: Others,
+    pub(super) others: Others,
     /// What held those who woke them.
     wakers: Wakers<'f>,
     holders: Holders<'f>,
@@ -138,6 +139,14 @@ pub(crate) fn server(facts: &Facts, c: ConnectionId) -> String {
 /// From when a turnaround is its sender's time: until the read it is the reader's.
 fn own_from(r: &TurnaroundRow) -> i64 {
     if r.pid == r.sender_pid { r.start_ns() } else { r.read_ns }
+}
+
+/// From when a thread waited for it. An event loop that sends on more requests before the first is answered waits from the first on; what it did between
+/// the parts of one request is its own.
+fn asked_from(r: &ResponseRow) -> i64 {
+    let loops = FOR_ANY.iter().any(|c| c.as_bytes() == r.paused_in.bytes());
+    let before = if loops { r.sending_ns } else { 0 };
+    r.send_ns.saturating_sub(before)
 }
 
 /// By thread what it asked where, in order of names.
@@ -160,7 +169,7 @@ impl<'f> Waits<'f> {
             let to = server(facts, s.connection);
             for (ns, r) in s.judged_responses() {
                 let of = spans.entry((r.pid, to.clone())).or_default();
-                of.push((r.send_ns, r.send_ns.saturating_add(ns)));
+                of.push((asked_from(r), r.send_ns.saturating_add(ns)));
                 answers.push((r.pid, to.clone(), r));
             }
         }

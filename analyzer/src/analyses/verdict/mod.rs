@@ -38,6 +38,7 @@ mod inside_tcp;
 mod instead;
 mod itself;
 mod listens;
+mod long_work;
 mod named;
 mod neighbours;
 mod one;
@@ -67,6 +68,8 @@ mod whose;
 pub(crate) use accepts::herd;
 #[cfg(test)]
 pub(in crate::analyses) use black_hole::black_hole;
+#[cfg(test)]
+pub(in crate::analyses) use long_work::long_work;
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
 pub(crate) use quotas::with_the_quotas;

@@ -5,6 +5,7 @@ use super::acknowledged::acknowledged;
 use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::{doing, tone_of};
 use super::itself::itself;
+use super::long_work::long_work;
 use super::one_line::one_line;
 use super::paused::paused;
 use super::place::{let_go_too, place_words};
@@ -263,12 +264,13 @@ fn queue_words(s: &Serving) -> String {
         false => format!("it serves {} of {} connections", s.connections, s.of),
     };
     format!(
-        "requests to {} waited {} of {} (means of {}) for {} to finish others: {serves}",
+        "requests to {} waited {} of {} (means of {}) for {} to finish others{}: {serves}",
         s.server,
         mean(s.behind_ns),
         mean(s.turnaround_ns),
         s.requests,
-        s.task
+        s.task,
+        s.mostly.as_ref().map_or_else(String::new, long_work)
     )
 }
 

@@ -165,6 +165,7 @@ fn servers_and_threads_have_tables() {
             requests: 100,
             turnaround_ns: 2_000_000_000,
             behind_ns: 1_700_000_000,
+            mostly: None,
         }],
         askers: vec![Asker {
             worst: None,

@@ -85,3 +85,32 @@ fn a_circle_is_told_once() {
     let w = asked(8080, 0.99);
     assert_eq!((w.of.as_str(), w.next), ("10.0.0.2:8080", None));
 }
+
+/// A program sends three requests to :8080, 5 ms before the last the first of them, and gets no answer until 10 ms after: how it slept between.
+#[test]
+fn an_event_loop_waits_from_its_first_request_on() {
+    let of = |paused_in: &str| {
+        let mut f = facts((0..200).map(|n| (30_000, if n % 4 == 0 { 90 * MS } else { 100_000 })));
+        for t in f.turnarounds.clone().iter().filter(|t| t.total_ns() > MS) {
+            let mut r = response(0, 0, 0);
+            (r.connection, r.pid, r.peer) = (ConnectionId(2), 7, None);
+            (r.send_ns, r.ready_ns, r.read_ns) = (t.send_ns - 10 * MS, Some(t.send_ns - MS), t.send_ns - MS);
+            (r.sends, r.sending_ns, r.pause_ns) = (3, 70 * MS, 40 * MS);
+            r.paused_in = Name::new(paused_in.as_bytes());
+            f.responses.push(r);
+        }
+        f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+        for (n, state) in [(0, 3), (1, SYN_SENT), (2, SYN_SENT)] {
+            let mut c = crate::testing::tcp::connection(n);
+            (c.sport, c.dport) = [(80, 1000), (1000, 80), (1001, 8080)][n as usize];
+            crate::testing::tcp::born(&mut f, c, state);
+        }
+        let servers = answer(&f).findings().unwrap().servers.clone();
+        let mut first = servers.into_iter().find(|s| s.server == "10.0.0.2:80").unwrap();
+        first.slow.remove(0).waited.map(|w| w.of)
+    };
+    assert_eq!(of("epoll_wait"), Some("10.0.0.2:8080".into()));
+    // Between parts of one request a thread does its own work; so it may where nothing tells.
+    assert_eq!(of("clock_nanosleep"), None);
+    assert_eq!(of(""), None);
+}

@@ -165,6 +165,7 @@ fn requests_that_wait_for_others_are_worth_a_look() {
             requests: 100,
             turnaround_ns: 2000 * MS,
             behind_ns: 100 * behind,
+            mostly: None,
         }],
         ..Application::default()
     };
