@@ -72,7 +72,7 @@ pub struct BlackHole {
     pub mtu: Option<u32>,
     /// `net.ipv4.tcp_mtu_probing`, where it was read.
     pub probing: Option<u8>,
-    /// Calls of `tcp_retransmit_skb` on connections of the segments that were never acknowledged.
+    /// Calls of `tcp_retransmit_skb` that sent frames as large to this peer, of connections that are older, too.
     pub calls: u64,
 }
 
@@ -175,8 +175,8 @@ fn one(facts: &Facts, by: &BTreeMap<Pair, Sent<'_>>, (from, to): Pair) -> Option
     let elsewhere: Vec<(IpAddr, u64)> = elsewhere.filter(|(_, n)| *n > 0).collect();
     let before = of.acked.iter().chain(&of.repaired).any(large);
     let dev = last_dev(facts, &again);
-    let theirs: FxHashSet<ConnectionId> = open.clone().filter_map(|t| t.connection).collect();
-    let calls = facts.retransmits.iter().filter_map(|r| r.connection);
+    let theirs = |c: ConnectionId| pair(facts, c).is_some_and(|(p, _)| p == (from, to));
+    let calls = facts.retransmits.iter().filter(|r| r.bytes >= Some(least));
     Some(BlackHole {
         from: from_words(facts, &connections)?,
         to: to.to_string(),
@@ -194,7 +194,7 @@ fn one(facts: &Facts, by: &BTreeMap<Pair, Sent<'_>>, (from, to): Pair) -> Option
         mtu: dev.and_then(|dev| mtu(facts, &dev.text())),
         dev: dev.map_or_else(String::new, |dev| dev.text().into_owned()),
         probing: probing(facts),
-        calls: calls.filter(|c| theirs.contains(c)).count() as u64,
+        calls: calls.filter(|r| r.connection.is_some_and(theirs)).count() as u64,
     })
 }
 

@@ -48,10 +48,14 @@ pub(in crate::analyses) fn black_hole(b: &BlackHole) -> String {
     )
 }
 
-/// Of so many calls that sent something again those on its connections, where these are nearly all.
-pub(super) fn sent_again(t: &Transmit, calls: u64) -> Option<u64> {
-    let ours = t.black_hole.as_ref()?.calls;
-    (ours > 0 && ours as f64 >= NEARLY_ALL * calls as f64).then_some(ours)
+/// Behind the headline on what was sent again, where nearly all of so many calls were such segments: `, all of them to 10.0.0.2`.
+pub(super) fn sent_again(t: &Transmit, calls: u64) -> Option<String> {
+    let b = t.black_hole.as_ref()?;
+    let nearly = b.calls > 0 && b.calls as f64 >= NEARLY_ALL * calls as f64;
+    nearly.then(|| match b.calls == calls {
+        true => format!(", all of them to {}", b.to),
+        false => format!(", {} of these {calls} calls to {}", b.calls, b.to),
+    })
 }
 
 /// Whether `saddr:sport > daddr:dport` is to that peer.

@@ -28,15 +28,11 @@ pub(super) struct Of<'a> {
 pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let mut lines = of_drops(lines, of);
     let beyond = of.transmit.zip(of.tcp);
-    let beyond = beyond.and_then(|(t, tcp)| Some((super::black_hole::sent_again(t, tcp.calls())?, tcp.calls())));
+    let beyond = beyond.and_then(|(t, tcp)| super::black_hole::sent_again(t, tcp.calls()));
     let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
-    if let Some(((calls, all), line)) = beyond.zip(again) {
+    if let Some((whose, line)) = beyond.zip(again) {
         line.follows = Some(TRANSMIT);
-        if calls < all {
-            line.headline.push_str(&format!(
-                ", {calls} of these {all} calls on connections of these segments"
-            ));
-        }
+        line.headline.push_str(&whose);
     }
     lines
 }

@@ -205,9 +205,14 @@ fn it_is_what_is_wrong() {
         line.headline
     );
     assert_eq!(again.follows, Some("transmit"));
+    assert!(
+        again.headline.ends_with(", all of them to 10.0.0.2"),
+        "{}",
+        again.headline
+    );
     let (_, again) = of(1);
     assert_eq!(again.follows, Some("transmit"));
-    let few = ", 20 of these 21 calls on connections of these segments";
+    let few = ", 20 of these 21 calls to 10.0.0.2";
     assert!(again.headline.ends_with(few), "{}", again.headline);
     assert_eq!(of(10).1.follows, None);
 }
