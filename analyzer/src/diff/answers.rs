@@ -164,6 +164,8 @@ fn queues(f: &mut Filling<'_, '_>, servers: &FxHashMap<ConnectionId, String>) {
 pub(super) struct Servers {
     /// Devices whose queue their packets passed.
     pub devices: BTreeMap<String, BTreeSet<String>>,
+    /// Devices that packets of transfers left by, by their names in metrics (`from 10.0.0.1:80`), where the queueing of a device differs.
+    pub transfers: BTreeMap<String, BTreeSet<String>>,
     /// Names of the processes at either end of their connections, as lists of tasks have them (with spaces as in names of settings); none where no cgroup has a limit.
     pub programs: BTreeMap<String, BTreeSet<String>>,
     /// Openings of connections on each side: how many, and their median, ns.

@@ -3,13 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::SettingChange;
 use super::answers::{Servers, server};
 use super::clients::server_of;
 use super::metrics::Which;
 use super::options::Recording;
 use super::rates::Rate;
+use super::service;
 use crate::analyses::application::sockets;
+use crate::facts::{ConnectionId, SkbId};
 use crate::settings::cgroups::as_in_settings;
 
 /// Names of one device's features that are told one by one.
@@ -59,6 +63,38 @@ pub(super) fn programs(sides: [&[Recording<'_>]; 2]) -> BTreeMap<String, BTreeSe
             let names = answered.chain(asked).filter_map(|tid| limits.name(limits.process(tid)));
             let names = names.map(as_in_settings);
             out.entry(server).or_default().extend(names);
+        }
+    }
+    out
+}
+
+/// Which devices packets of each transfer left by, on the way through this host, too. It takes a walk over all of them: only where the queueing of a device differs.
+pub(super) fn left_by(sides: [&[Recording<'_>]; 2], settings: &[SettingChange]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    if !settings.iter().any(|s| matches!(of(&s.name), Of::Qdisc(_))) {
+        return out;
+    }
+    for r in sides.into_iter().flatten() {
+        let mut services: FxHashMap<ConnectionId, Option<String>> = FxHashMap::default();
+        let mut whose: FxHashMap<SkbId, ConnectionId> = FxHashMap::default();
+        for row in r.facts.tx.iter().filter(|row| r.has(row.start_ns)) {
+            if let Some(c) = row.connection {
+                whose.insert(row.skb_id, c);
+            }
+        }
+        for pass in &r.facts.xmits {
+            let ids = [pass.skb_id, pass.parent];
+            let Some(c) = ids.into_iter().flatten().find_map(|id| whose.get(&id)) else {
+                continue;
+            };
+            let service = services.entry(*c);
+            let service = service.or_insert_with(|| service::service(r.facts, *c).map(|s| service::name(&s)));
+            if let Some(service) = service {
+                let devices = out.entry(service.clone()).or_default();
+                if !devices.contains(&*pass.dev.text()) {
+                    devices.insert(pass.dev.text().to_string());
+                }
+            }
         }
     }
     out
@@ -115,8 +151,7 @@ pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate, servers: &Servers
     let transfers = ["tcp.speed", "tcp.retransmits"]
         .iter()
         .any(|m| rate.metric.starts_with(m));
-    let service = dev.and_then(|of| of.split_once(' ')).map(|(_, server)| server);
-    let passed = service.and_then(|s| servers.devices.get(s));
+    let passed = dev.and_then(|service| servers.transfers.get(service));
     let on_the_way = |dev: &str| passed.is_none_or(|all| all.contains(dev));
     // Frames that a device passes on were made by another.
     let received = ["rx.unit_bytes", "poll.packets"].contains(&rate.metric.as_str());
@@ -232,5 +267,35 @@ mod tests {
         assert_eq!(at(&servers, "10.0.0.2:80"), [0, 1]);
         servers.programs.insert("10.0.0.2:80".into(), BTreeSet::new());
         assert_eq!(at(&servers, "10.0.0.2:80"), [0, 1]);
+    }
+
+    /// A queue on the router stands beside a transfer through it, and one that it does not pass does not.
+    #[test]
+    fn queues_on_the_way_of_a_transfer_stand_beside_it() {
+        let facts = crate::diff::tests::samples::facts("sawtooth/sawtooth.nmb");
+        let side = Recording::all(&[&facts], &[], None);
+        let qdisc = |dev: &str, before: &str, after: &str| SettingChange {
+            name: format!("{dev} qdisc"),
+            before: before.into(),
+            after: after.into(),
+            beside: vec![],
+        };
+        let settings = [
+            qdisc("rb", "noqueue | tbf limit=800000B", "noqueue | tbf limit=16000B"),
+            qdisc("elsewhere", "fq", "tbf"),
+        ];
+        let transfers = left_by([&side, &side], &settings);
+        let of = |service: &str| transfers[service].iter().map(String::as_str).collect::<Vec<_>>();
+        // The last words of iperf3's own connection go the other way.
+        assert_eq!(of("to 10.77.2.1:5201"), ["rb", "va"]);
+        assert_eq!(of("from 10.77.2.1:5201"), ["ra", "vb"]);
+        assert!(left_by([&side, &side], &[]).is_empty());
+        assert_eq!(
+            words(&settings, &[0, 1]),
+            [
+                "qdisc of rb: tbf limit=800000B -> tbf limit=16000B",
+                "qdisc of elsewhere: fq -> tbf"
+            ]
+        );
     }
 }

@@ -261,6 +261,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = settings::changes(before, after);
+    servers.transfers = beside::left_by([b, a], &settings);
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = kernel::differ(b, a, options);
     let parts = options.before_window.is_some() || options.after_window.is_some();

@@ -18,7 +18,7 @@ mod paths;
 mod reopened;
 mod rules;
 mod said;
-mod samples;
+pub(super) mod samples;
 mod sizes;
 mod slices;
 mod speed;

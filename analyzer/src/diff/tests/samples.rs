@@ -3,7 +3,7 @@ use crate::facts::Facts;
 use crate::reconstruct::receive::tables::Stage;
 use crate::tests::sample;
 
-pub(super) fn facts(path: &str) -> Facts {
+pub(in crate::diff) fn facts(path: &str) -> Facts {
     crate::analyze(&sample(path), &Default::default())
 }
 
