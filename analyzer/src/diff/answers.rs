@@ -24,6 +24,7 @@ use super::ends::known;
 use super::exchanges::Exchanges;
 use super::failing::Failing;
 use super::few::Few;
+use super::held::Held;
 use super::large::Large;
 use super::metrics::{Filling, Table, Values, Which};
 use super::options::Recording;
@@ -170,6 +171,8 @@ pub(super) struct Servers {
     pub programs: BTreeMap<String, BTreeSet<String>>,
     /// Openings of connections on each side: how many, and their median, ns.
     pub opened: BTreeMap<String, [(usize, i64); 2]>,
+    /// What held their requests and answers in write queues, of whole recordings.
+    pub held: Held,
     /// Mean parts of their answers on each side.
     pub parts: BTreeMap<String, [Parts; 2]>,
     /// Those that answer on one side alone.

@@ -10,6 +10,7 @@ use super::asks::Asks;
 use super::beside;
 use super::clients::server_of;
 use super::compare::{Metric, Shift};
+use super::held;
 use super::options::DiffOptions;
 use super::parts;
 use super::rates::{Kind, Rate};
@@ -249,7 +250,11 @@ impl Leading<'_> {
                 let service = m.which.service.as_deref().unwrap_or_default();
                 let [b, a] = self.servers.parts.get(service)?;
                 let longer = m.telling().is_some_and(|s| s.shift > 0);
-                parts::said((b, response.before.n), (a, response.after.n), longer)
+                let answers = (response.before.n, response.after.n);
+                let said = parts::said((b, answers.0), (a, answers.1), longer)?;
+                let way = parts::way_longer(b, a).filter(|_| longer);
+                let held = way.and_then(|by| held::said(&self.servers.held, server_of(service), answers, by));
+                Some(said + &held.unwrap_or_default())
             }
             "turnaround" => {
                 let unread = self.beside(m, "unread").filter(|u| alike(u))?;

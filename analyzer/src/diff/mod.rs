@@ -42,6 +42,7 @@ mod failing;
 mod few;
 mod fewer;
 mod gather;
+mod held;
 mod kernel;
 mod large;
 mod lead;
@@ -261,6 +262,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = settings::changes(before, after);
+    if options.before_window.is_none() && options.after_window.is_none() {
+        servers.held = held::of(b, a);
+    }
     servers.transfers = beside::left_by([b, a], &settings);
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = kernel::differ(b, a, options);

@@ -194,6 +194,13 @@ pub(super) fn said(before: (&Parts, u64), after: (&Parts, u64), longer: bool) ->
     })
 }
 
+/// By how much the way takes longer, where it is what takes longer most: mean, ns.
+pub(super) fn way_longer(b: &Parts, a: &Parts) -> Option<i64> {
+    let by = |of: fn(&Parts) -> i64| mean(a.n, of(a)).saturating_sub(mean(b.n, of(b)));
+    let way = by(|p| p.way_ns);
+    (way > by(|p| p.unread_ns).max(by(|p| p.work_ns))).then_some(way)
+}
+
 /// Names of parts.
 const UNREAD: &str = "unread at the server";
 const WAY: &str = "the way there and back";
