@@ -14,6 +14,7 @@ use super::clients::server_of;
 use super::metrics::Which;
 use super::options::{DiffOptions, Recording};
 use crate::analyses::application::{Role, Spans, sockets};
+use crate::analyses::datagrams::questions;
 use crate::analyses::verdict::duration;
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::datagrams::tables::TurnEnd;
@@ -204,14 +205,16 @@ struct Question {
 impl Question {
     /// Those that were answered. Whose address was asked no event tells: the program that got it is named.
     fn by_udp(r: &Recording<'_>) -> Vec<Question> {
-        let named = !r.facts.capture.part.redacted;
+        // Of pseudonyms that the other side does not share neither has names.
+        let named = !r.by_port;
+        let asked: FxHashSet<(u32, i64)> = questions(r.facts).map(|q| (q.turn.socket, q.turn.sent_ns)).collect();
         // Two may be asked with a wait between them and answered together, as A and AAAA are.
         let mut before: FxHashMap<u32, u32> = FxHashMap::default();
         let mut out = vec![];
         for row in &r.facts.udp_turns {
             match row.end {
                 TurnEnd::AskedAgain => *before.entry(row.socket).or_default() += row.sends,
-                TurnEnd::Answered => {
+                TurnEnd::Answered if asked.contains(&(row.socket, row.sent_ns)) => {
                     let there = row.there.and_then(|at| r.facts.udp_sockets.get(at as usize));
                     let who = there.map(|s| s.task.text()).filter(|t| named && !t.is_empty());
                     let asked_before = before.remove(&row.socket).unwrap_or(0);

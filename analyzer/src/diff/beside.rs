@@ -49,6 +49,7 @@ fn of(name: &str) -> Of<'_> {
 /// Who runs at either end of each server's connections, by the lists of tasks: whose CPU limits stand beside its times. Nothing where no cgroup has a limit.
 pub(super) fn programs(sides: [&[Recording<'_>]; 2]) -> BTreeMap<String, BTreeSet<String>> {
     let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut unknown: BTreeSet<String> = BTreeSet::new();
     for r in sides.into_iter().flatten() {
         let limits = &r.facts.cpu_limits;
         if limits.all().next().is_none() {
@@ -59,12 +60,19 @@ pub(super) fn programs(sides: [&[Recording<'_>]; 2]) -> BTreeMap<String, BTreeSe
                 continue;
             };
             let answered = s.turnarounds.iter().flat_map(|t| [t.pid, t.sender_pid]);
+            let answered: BTreeSet<i32> = answered.collect();
+            // Of a server whose threads no list has any limit may be its.
+            if !answered.iter().all(|tid| limits.lists(*tid)) {
+                unknown.insert(server.clone());
+            }
             let asked = s.responses.iter().map(|a| a.pid);
-            let names = answered.chain(asked).filter_map(|tid| limits.name(limits.process(tid)));
+            let all = answered.into_iter().chain(asked);
+            let names = all.filter_map(|tid| limits.name(limits.process(tid)));
             let names = names.map(as_in_settings);
             out.entry(server).or_default().extend(names);
         }
     }
+    out.retain(|server, _| !unknown.contains(server));
     out
 }
 

@@ -44,7 +44,7 @@ pub struct Shift {
     pub shift: i64,
     /// Interval of the shift, 95 %, by resampled blocks.
     pub interval: (i64, i64),
-    /// Chance of such a difference of the shares above the common percentile, if both sides were alike.
+    /// Chance of such a difference of the shares above the common percentile (of p90 and p99: or of the slowest of each block), if both sides were alike.
     pub p: f64,
     /// The same, adjusted for all tests of the comparison.
     pub p_adjusted: f64,

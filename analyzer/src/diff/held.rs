@@ -24,8 +24,11 @@ const STAGES: [&str; 8] = [
 /// Part of what the way takes longer that one of them must have grown by.
 const MOSTLY: f64 = 0.5;
 
-/// ns by stage of all sockets of a server's connections, on each side.
-pub(super) type Held = BTreeMap<String, [BTreeMap<&'static str, i64>; 2]>;
+/// Whose write queue (its clients'?), and in which stage.
+type Where = (bool, &'static str);
+
+/// ns by that of all sockets of a server's connections, on each side.
+pub(super) type Held = BTreeMap<String, [BTreeMap<Where, i64>; 2]>;
 
 /// Of both sides.
 pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Held {
@@ -33,14 +36,14 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Held {
     for (at, side) in [before, after].into_iter().enumerate() {
         for r in side {
             for (c, spent) in &r.facts.spent {
-                let of = [Role::Client, Role::Server]
-                    .into_iter()
-                    .find_map(|role| server(r, *c, role));
-                let Some(by) = of.and_then(|name| out.entry(name).or_default().get_mut(at)) else {
+                let mut both = [Role::Client, Role::Server].into_iter();
+                let of = both.find_map(|role| Some((server(r, *c, role)?, role == Role::Client)));
+                let Some((name, client)) = of else { continue };
+                let Some(by) = out.entry(name).or_default().get_mut(at) else {
                     continue;
                 };
                 for (stage, share) in spent.shares() {
-                    let ns = by.entry(stage).or_default();
+                    let ns = by.entry((client, stage)).or_default();
                     *ns = ns.saturating_add((share * spent.busy_ns as f64) as i64);
                 }
             }
@@ -49,18 +52,25 @@ pub(super) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> Held {
     out
 }
 
-/// `; of it held in write queues by Nagle, a cork or TSO deferral: mean 0.00 µs -> 41.90 ms per answer`; `answers`: before and after; `by`: what the way takes longer.
+/// `; of it held in the write queues of its clients by Nagle, a cork or TSO deferral: mean 0.00 µs -> 41.90 ms per answer`; `answers`: before and after; `by`: what the way takes longer.
 pub(super) fn said(held: &Held, server: &str, answers: (u64, u64), by: i64) -> Option<String> {
     let [b, a] = held.get(server)?;
-    let mean = |side: &BTreeMap<&'static str, i64>, stage: &str, n: u64| {
-        side.get(stage).copied().unwrap_or(0) / i64::try_from(n.max(1)).unwrap_or(i64::MAX)
+    let mean = |side: &BTreeMap<Where, i64>, at: Where, n: u64| {
+        side.get(&at).copied().unwrap_or(0) / i64::try_from(n.max(1)).unwrap_or(i64::MAX)
     };
-    let each = STAGES.map(|stage| (stage, mean(b, stage, answers.0), mean(a, stage, answers.1)));
-    let (stage, x, y) = each.into_iter().max_by_key(|(_, x, y)| y.saturating_sub(*x))?;
+    let places = [true, false]
+        .into_iter()
+        .flat_map(|client| STAGES.map(|stage| (client, stage)));
+    let each = places.map(|at| (at, mean(b, at, answers.0), mean(a, at, answers.1)));
+    let ((client, stage), x, y) = each.max_by_key(|(_, x, y)| y.saturating_sub(*x))?;
     let grown = y.saturating_sub(x);
     (by > 0 && grown as f64 >= MOSTLY * by as f64).then(|| {
         format!(
-            "; of it held in write queues by {}: mean {} -> {} per answer",
+            "; of it held in {} by {}: mean {} -> {} per answer",
+            match client {
+                true => "the write queues of its clients",
+                false => "its own write queues",
+            },
             limiter(stage),
             duration(x),
             duration(y)
@@ -75,12 +85,14 @@ mod tests {
     #[test]
     fn only_what_is_most_of_the_way_is_said() {
         let side = |nagle_ms: i64, cwnd_ms: i64| {
-            BTreeMap::from([("nagle", nagle_ms * 1_000_000), ("cwnd", cwnd_ms * 1_000_000)])
+            BTreeMap::from([
+                ((true, "nagle"), nagle_ms * 1_000_000),
+                ((false, "cwnd"), cwnd_ms * 1_000_000),
+            ])
         };
         let held = Held::from([("10.0.0.1:80".to_owned(), [side(0, 100), side(4_190, 110)])]);
         let of = |by_ms: i64| said(&held, "10.0.0.1:80", (100, 100), by_ms * 1_000_000);
-        let words =
-            "; of it held in write queues by Nagle, a cork or TSO deferral: mean 0.00 µs -> 41.90 ms per answer";
+        let words = "; of it held in the write queues of its clients by Nagle, a cork or TSO deferral: mean 0.00 µs -> 41.90 ms per answer";
         assert_eq!(of(42).as_deref(), Some(words));
         // Of a way that takes 100 ms longer it is less than half; and a way that does not take longer asks for none.
         assert_eq!((of(100), of(-1)), (None, None));

@@ -42,6 +42,8 @@ pub(super) struct Lead {
     /// Answers that did not change: that is what users want to know, too, and heads nothing.
     pub unmoved: Option<String>,
     pub settings: BTreeSet<usize>,
+    /// Servers of whose answers something was said.
+    pub users: BTreeSet<Option<String>>,
     /// Something judged worse was said.
     pub worse: bool,
     /// Which of `Servers::asks` were said.
@@ -119,7 +121,7 @@ impl Leading<'_> {
     fn users(&self, out: &mut Lead, which: impl Fn(Outcome) -> bool) {
         let changed =
             |m: &&Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better) && which(m.outcome);
-        let mut said: BTreeSet<Option<&String>> = BTreeSet::new();
+        let mut said: BTreeSet<Option<String>> = out.users.clone();
         // Of one server what its clients felt, before what it did itself.
         let mut all: Vec<&Metric> = self.metrics.iter().filter(changed).collect();
         let order = ["call", "response", "connect", "turnaround", "unread"];
@@ -131,7 +133,7 @@ impl Leading<'_> {
         for m in all {
             let Some(s) = m
                 .telling()
-                .filter(|_| said.len() < most && said.insert(m.which.service.as_ref()))
+                .filter(|_| said.len() < most && said.insert(m.which.service.clone()))
             else {
                 continue;
             };
@@ -186,6 +188,7 @@ impl Leading<'_> {
                 beside.splice(0..0, own);
             }
             self.say(out, sentence, beside);
+            out.users.insert(m.which.service.clone());
             out.worse |= m.outcome == Outcome::Worse;
             self.asks(out, m.which.service.as_deref());
         }

@@ -208,11 +208,20 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     // Answers of a server that both sides have are the same whatever else there is.
     let by_traffic = prevented::by_traffic_alone(&parity);
     if by_traffic && parity.iter().any(|c| c.level == Level::Prevents) {
-        (metrics, servers) = compare::metrics(b, a, options, compare::Of::AnswersByServer, &mut withheld);
-        rates = rates::of_requests(b, a, options, &mut withheld);
-        if !metrics.is_empty() {
-            prevented::in_part(&mut parity);
+        let mut others = vec![];
+        (metrics, servers) = compare::metrics(b, a, options, compare::Of::AnswersByServer, &mut others);
+        match metrics.is_empty() {
+            true => {
+                servers = answers::Servers::default();
+                stopped::fill(&mut servers, b, a, &mut withheld);
+            }
+            false => {
+                servers = prevented::answers_alone(servers);
+                withheld = others;
+                prevented::in_part(&mut parity);
+            }
         }
+        rates = rates::of_requests(b, a, options, &mut withheld);
     }
     let in_part = !metrics.is_empty();
     let prevented = parity.iter().find(|c| c.level == Level::Prevents);

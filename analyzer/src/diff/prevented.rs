@@ -3,6 +3,7 @@
 //!
 //! In: checks, servers that answer on one side alone, rates of what was asked in vain. Out: worse where these are; else not comparable, with what they say.
 
+use super::answers::Servers;
 use super::failing;
 use super::lead::Lead;
 use super::lines::rate_line;
@@ -25,6 +26,23 @@ pub(super) const IN_PART: &str = "Most of the traffic is of another kind, so tha
 pub(super) fn in_part(parity: &mut [Check]) {
     for c in parity.iter_mut().filter(|c| c.level == Level::Prevents) {
         (c.level, c.sentence) = (Level::Differs, IN_PART.into());
+    }
+}
+
+/// Of servers where answers alone are compared: nothing that is called without a test, of what else there is.
+pub(super) fn answers_alone(servers: Servers) -> Servers {
+    Servers {
+        devices: servers.devices,
+        programs: servers.programs,
+        opened: servers.opened,
+        parts: servers.parts,
+        stopped: servers.stopped,
+        not_looked_for: servers.not_looked_for,
+        failing: servers.failing,
+        few: servers.few,
+        asks: servers.asks,
+        divided: servers.divided,
+        ..Servers::default()
     }
 }
 
@@ -85,6 +103,12 @@ impl Judged<'_> {
         let stopped = stopped.filter(|s| s.worse() == Some(worse) && !rated(&s.server));
         let failing = self.servers.failing.iter().filter(|f| f.worse == Some(worse));
         stopped.count() + failing.count()
+    }
+
+    /// That answers alone are compared, and why.
+    pub(super) fn in_part(&self) -> String {
+        let told = self.parity.iter().find(|c| c.sentence == IN_PART);
+        told.map_or_else(String::new, |c| c.sentence.clone())
     }
 
     /// That servers which answer no more were not looked for, and why.

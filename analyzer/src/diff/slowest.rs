@@ -10,6 +10,8 @@ use crate::stat::{At, block_of, rank_test};
 const LEAST: usize = 2;
 /// Fewest blocks on each side.
 const FEWEST: usize = 8;
+/// So many times as many values on one side, and the slowest tenth of few is less than that of many by itself.
+const TIMES: usize = 2;
 /// What it has of the level, the test of shares has the rest: both together are wrong no oftener than one (Bonferroni).
 const PART: f64 = 0.1;
 
@@ -19,14 +21,15 @@ pub(super) fn together(of_shares: f64, before: &[Vec<At>], after: &[Vec<At>], pe
         return of_shares;
     };
     let (b, a) = (of_blocks(before, percent), of_blocks(after, percent));
-    if b.len() < FEWEST || a.len() < FEWEST {
+    let (fewer, more) = (before.len().min(after.len()), before.len().max(after.len()));
+    if b.len() < FEWEST || a.len() < FEWEST || more > fewer.saturating_mul(TIMES) {
         return of_shares;
     }
     let both = |of_ranks: f64| (of_shares / (1.0 - PART)).min(of_ranks / PART).min(1.0);
     rank_test(&b, &a).map_or(of_shares, both)
 }
 
-/// The mean (geometric, so that the longest is not all of it) of the slowest of each block that has enough, in millionths of its logarithm.
+/// The mean (geometric, so that the longest is not all of it) of the slowest of each block that has enough, in millionths of its logarithm: of a tenth exactly, the last value in part.
 fn of_blocks(values: &[At], percent: u64) -> Vec<i64> {
     let blocks = BLOCKS.last().copied().unwrap_or(1);
     let from = values.iter().map(|v| v.time_ns).min().unwrap_or(0);
@@ -39,10 +42,13 @@ fn of_blocks(values: &[At], percent: u64) -> Vec<i64> {
     }
     let mean = |mut block: Vec<i64>| {
         block.sort_unstable();
-        let slowest = block.len() * 100usize.saturating_sub(percent as usize) / 100;
-        let all = block.get(block.len() - slowest..).filter(|_| slowest >= LEAST)?;
-        let sum: f64 = all.iter().map(|v| (*v as f64).max(1.0).ln()).sum();
-        Some((1e6 * sum / slowest as f64) as i64)
+        let slowest = block.len() as f64 * (100.0 - percent as f64) / 100.0;
+        let whole = slowest as usize;
+        let all = block.get(block.len() - whole..).filter(|_| whole >= LEAST)?;
+        let ln = |v: &i64| (*v as f64).max(1.0).ln();
+        let last = (block.len() - whole).checked_sub(1).and_then(|at| block.get(at));
+        let last = last.map_or(0.0, |v| (slowest - whole as f64) * ln(v));
+        Some((1e6 * (all.iter().map(ln).sum::<f64>() + last) / slowest) as i64)
     };
     of.into_iter().filter_map(mean).collect()
 }
@@ -87,5 +93,15 @@ mod tests {
         let two = |side: &[Vec<At>]| [side.to_vec(), side.to_vec()].concat();
         assert_eq!(together(0.02, &two(&before), &two(&slow), 90), 0.02);
         assert_eq!(together(0.02, &[vec![]], &slow, 90), 0.02);
+        // Three times as many: the slowest tenth of many is slower by itself.
+        let many: Vec<At> = (slow[0].iter())
+            .flat_map(|v| {
+                [0, 1, 2].map(|n| At {
+                    time_ns: v.time_ns + n,
+                    ..*v
+                })
+            })
+            .collect();
+        assert_eq!(together(0.02, &before, &[many], 90), 0.02);
     }
 }

@@ -152,7 +152,9 @@ impl Judged<'_> {
         }
         let (moved, unmoved) = few::said(&self.servers.few, self.options);
         let looked_for = self.servers.not_looked_for.is_none() && self.servers.failing.is_empty();
-        let answers_compared = self.servers.few.is_empty() && self.servers.stopped.is_empty() && looked_for;
+        let in_part = self.in_part();
+        let answers_compared =
+            self.servers.few.is_empty() && self.servers.stopped.is_empty() && looked_for && in_part.is_empty();
         let (outcome, first) = match (worse, better, changed) {
             (0, 0, 0) => (Outcome::Same, self.none(answers_compared)),
             (0, 0, n) => (
@@ -214,6 +216,7 @@ impl Judged<'_> {
         let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));
         let rest = match outcome {
             Outcome::Same => vec![
+                in_part,
                 answers_alike(self.metrics),
                 self.differ().0,
                 few.clone(),
@@ -224,6 +227,7 @@ impl Judged<'_> {
                 settings,
             ],
             Outcome::Worse | Outcome::Better | Outcome::Changed | Outcome::NotComparable => vec![
+                in_part,
                 unjudged.clone(),
                 others.clone(),
                 only,

@@ -20,7 +20,7 @@ pub const MAX: &str = "cpu.max[";
 pub const STAT: &str = "cpu.stat[";
 
 /// Names told of a cgroup.
-const NAMES: usize = 8;
+const NAMES: usize = 32;
 /// Shares of the periods from which a cgroup is stopped in some, and in most.
 const SOME: f64 = 0.05;
 const MOSTLY: f64 = 0.5;

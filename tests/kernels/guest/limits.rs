@@ -38,17 +38,24 @@ pub fn limits(dir: &Path) -> anyhow::Result<()> {
 fn burnt(group: &Path, dir: &Path) -> anyhow::Result<()> {
     std::fs::write(group.join("cpu.max"), "20000 100000")?;
     let mut burner = Command::new(std::env::current_exe()?).arg("burn").spawn()?;
-    std::fs::write(group.join("cgroup.procs"), burner.id().to_string())?;
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let stat =
-        |when: &str| -> anyhow::Result<()> { Ok(std::fs::copy(group.join("cpu.stat"), dir.join(when)).map(|_| ())?) };
-    stat("limits.before")?;
-    let recorded = record(dir, "limits.nmb", &["--profile", "lean", "-d", "2s"]).status();
-    stat("limits.after")?;
-    std::fs::write(dir.join("limits"), format!("pid {}\n", burner.id()))?;
+    // Whatever comes of it, the burner ends: a cgroup with a process in it stays.
+    let done = recorded(group, dir, burner.id());
     burner.kill()?;
     burner.wait()?;
-    let recorded = recorded?;
+    done
+}
+
+fn recorded(group: &Path, dir: &Path, burner: u32) -> anyhow::Result<()> {
+    std::fs::write(group.join("cgroup.procs"), burner.to_string())?;
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let stat = |when: &str| -> anyhow::Result<()> {
+        std::fs::copy(group.join("cpu.stat"), dir.join(when))?;
+        Ok(())
+    };
+    stat("limits.before")?;
+    let recorded = record(dir, "limits.nmb", &["--profile", "lean", "-d", "2s"]).status()?;
+    stat("limits.after")?;
+    std::fs::write(dir.join("limits"), format!("pid {burner}\n"))?;
     ensure!(recorded.success(), "recording beside a CPU limit: {recorded}");
     Ok(())
 }

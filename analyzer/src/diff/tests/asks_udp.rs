@@ -2,6 +2,7 @@
 
 use super::asks::{SERVER, rpc};
 use super::samples::of;
+use crate::Confidence;
 use crate::diff::Asks;
 use crate::facts::Facts;
 use crate::name::Name;
@@ -13,7 +14,7 @@ use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 fn looking_up(times: usize, who: &[u8], end: TurnEnd) -> Facts {
     let mut f = rpc();
     let mut socket = SocketRow::begin(1, 0);
-    socket.task = Name::new(who);
+    (socket.task, socket.closed) = (Name::new(who), true);
     f.udp_sockets = vec![socket];
     let of_server = |t: &&TurnaroundRow| f.connections[t.connection.0 as usize].sport == 7000;
     let own: Vec<_> = f.turnarounds.iter().filter(of_server).cloned().collect();
@@ -22,7 +23,9 @@ fn looking_up(times: usize, who: &[u8], end: TurnEnd) -> Facts {
             let at = t.read_ns + (t.send_ns - t.read_ns) * (i + 1) / (times as i64 + 1);
             f.udp_turns.push(TurnRow {
                 sends: 2,
+                ready_ns: Some(at + 1_990_000),
                 read_ns: Some(at + 2_000_000),
+                confidence: Confidence::Strong,
                 end,
                 there: (!who.is_empty()).then_some(0),
                 ..TurnRow::begin(0, t.pid, at)
@@ -65,6 +68,21 @@ fn names_looked_up_more_often_are_told_with_who_answers() {
     let of = |who: &[u8], end| of_udp(&looking_up(1, who, end), &looking_up(5, who, end));
     assert!(of(b"", TurnEnd::Answered)[0].contains("asks others by UDP 2.0 -> 10 times"));
     assert_eq!(of(b"statsd", TurnEnd::AskedAgain), [""; 0]);
+    // Answers of a server that speaks UDP, too, are no questions.
+    let serves = |times| {
+        let mut f = looking_up(times, b"dnsmasq", TurnEnd::Answered);
+        f.udp_sockets[0].served = true;
+        f
+    };
+    assert_eq!(of_udp(&serves(1), &serves(5)), [""; 0]);
+    // Of pseudonyms of one side neither has names.
+    let mut hidden = looking_up(5, b"dnsmasq", TurnEnd::Answered);
+    hidden.capture.part.redacted = true;
+    let said = of_udp(&once, &hidden);
+    assert!(
+        said.len() == 1 && said[0].contains("asks others by UDP 2.0 -> 10 times"),
+        "{said:?}"
+    );
     // A and AAAA with a wait between them, answered together; a question sent again is one.
     for (reads, asks) in [(2, "2.0 -> 20"), (1, "1.0 -> 10")] {
         let of = |times| {
