@@ -3,8 +3,8 @@
 //! Needs `tx`, `skbs`, `connections`, `retransmits`, `drops`, `hops`, `lineage`, `snapshots`. Inferred: what loses them is not in this recording.
 //! Of all that a host sends to another one from the first of these on. A path that loses everything loses the small ones, too, and one that
 //! loses at random lets some of the large ones through; what is lost of single connections (by the hash of their ports) is not told by others: small packets
-//! of the very connections, or their handshakes, must have come through meanwhile. Not said where this host dropped segments of theirs, where an
-//! ICMP message made TCP send smaller ones, or events were lost.
+//! of the very connections, or handshakes that this end accepted, must have come through meanwhile: a SYN-ACK alone may be of a proxy, or of a listener whose accept queue is full.
+//! Not said where this host may have dropped segments of theirs, where an ICMP message made TCP send smaller ones, or events were lost.
 //!
 //! ```text
 //! to 10.0.0.2     SYN-ACK ok | 1448 lost, lost, lost ...          SYN-ACK ok | 1448 lost, lost ...
@@ -31,7 +31,10 @@ use crate::snapshots::field;
 const FEWEST: usize = 3;
 /// Fewest times that one was sent again.
 const AGAIN: u16 = 2;
-/// Fewest small ones that came through; and so many times as many as were sent again.
+/// Least payload of the smallest of them, bytes: each link of IPv6 takes packets of 1280 (RFC 8200), which leaves 1208 behind headers and timestamps.
+/// Links of IPv4 may take less; what loses segments smaller than that is not told from what loses requests for another reason.
+const LARGE: u32 = 1200;
+/// Fewest small ones that were acknowledged at once; and so many times as many as were sent again.
 const SMALL: u64 = 5;
 const TIMES: u64 = 10;
 /// Part of what is lost that must have been seen last where it is said to be.
@@ -54,10 +57,11 @@ pub struct BlackHole {
     pub bytes: (u32, u32),
     /// Connections of these.
     pub connections: u64,
-    /// Of them, those of which a handshake or a small segment came through after the first loss.
+    /// Of them, those that this end accepted, or of which a small segment was acknowledged at once, after the first loss.
     pub alive: u64,
-    /// Segments of at most `small_bytes` that were acknowledged meanwhile, and all that were or were sent again.
-    pub small: (u64, u64),
+    /// Segments of at most `small_bytes` that were acknowledged at once meanwhile, that were after they were sent again, and that were sent again and
+    /// never acknowledged, though none of those larger was open before them on their connection.
+    pub small: (u64, u64, u64),
     /// Payload of the largest that was acknowledged, bytes.
     pub small_bytes: u32,
     /// The first of them was sent, ns since the start of the recording; `None`: no large one had been acknowledged before.
@@ -72,10 +76,14 @@ pub struct BlackHole {
     pub mtu: Option<u32>,
     /// `net.ipv4.tcp_mtu_probing`, where it was read.
     pub probing: Option<u8>,
+    /// Whether the recording would tell of an ICMP message that made TCP send smaller ones: none did.
+    pub icmp_told: bool,
     /// Calls of `tcp_retransmit_skb` that sent frames as large to this peer, of connections that are older, too.
     pub calls: u64,
 }
 
+/// The events that tell that an ICMP message made TCP send smaller ones.
+const ICMP: [&str; 2] = ["tcp:tcp_cong_state_set", "tcp:tcp_retransmit_skb"];
 /// Peers named.
 const PEERS: usize = 2;
 
@@ -128,74 +136,135 @@ pub(super) fn black_hole(facts: &Facts) -> Option<BlackHole> {
             _ => {}
         }
     }
-    let found = by.keys().filter_map(|pair| one(facts, &by, *pair));
-    found.max_by_key(|f| (f.lost, f.again))
+    let told = told_otherwise(facts);
+    let cases = by.iter().filter_map(|(pair, of)| Case::of(facts, *pair, of, &told));
+    let most = cases.max_by_key(|c| (c.again.len(), c.times()))?;
+    most.found(facts, &by)
 }
 
-/// Whether this host dropped data of these, or an ICMP message made TCP send it in smaller segments.
-fn told_otherwise(facts: &Facts, of: &FxHashSet<ConnectionId>) -> bool {
-    let dropped = facts.drops.iter().filter(|d| d.expected == Some(false));
+/// Connections of which this host dropped something, or may have, or whose data an ICMP message made TCP send in smaller segments.
+fn told_otherwise(facts: &Facts) -> FxHashSet<ConnectionId> {
+    // A kernel without drop reasons does not say whether it had to.
+    let dropped = facts.drops.iter().filter(|d| d.expected != Some(true));
     let dropped = dropped.filter_map(|d| d.owner.as_ref()?.connection);
     let pmtu = facts.retransmits.iter().filter(|r| r.class == RetransmitClass::Pmtu);
-    let mut either = dropped.chain(pmtu.filter_map(|r| r.connection));
-    either.any(|c| of.contains(&c))
+    dropped.chain(pmtu.filter_map(|r| r.connection)).collect()
 }
 
-fn one(facts: &Facts, by: &BTreeMap<Pair, Sent<'_>>, (from, to): Pair) -> Option<BlackHole> {
-    let of = by.get(&(from, to))?;
-    let first = of.lost.iter().map(|t| t.t_sched_ns).min()?;
-    let size = |t: &&TxRow| piece(facts, t);
-    let least = of.lost.iter().map(size).min()?;
-    let since = |t: &&&TxRow| t.t_sched_ns >= first;
-    let acked: Vec<u32> = of.acked.iter().filter(since).map(size).collect();
-    let repaired: Vec<u32> = of.repaired.iter().filter(since).map(size).collect();
-    let small_bytes = acked.iter().chain(&repaired).copied().max()?;
-    let large = |t: &&TxRow| size(t) >= least;
-    if small_bytes >= least || of.repaired.iter().any(|t| t.t_ack_ns >= Some(first) && large(t)) {
-        return None;
+/// One host's for another one, where they are as in a black hole.
+struct Case<'f> {
+    pair: Pair,
+    sent: &'f Sent<'f>,
+    /// When the first of the lost was sent.
+    first: i64,
+    /// The smallest of these, bytes.
+    least: u32,
+    small: (u64, u64, u64),
+    small_bytes: u32,
+    /// Larger ones never acknowledged.
+    of: u64,
+    /// Of these, those that were sent again.
+    again: Vec<&'f TxRow>,
+    connections: FxHashSet<ConnectionId>,
+    alive: u64,
+}
+
+impl<'f> Case<'f> {
+    fn of(facts: &'f Facts, pair: Pair, sent: &'f Sent<'f>, told: &FxHashSet<ConnectionId>) -> Option<Case<'f>> {
+        let first = sent.lost.iter().map(|t| t.t_sched_ns).min()?;
+        let size = |t: &TxRow| piece(facts, t);
+        let least = sent.lost.iter().map(|t| size(t)).min()?;
+        let since = |t: &&&TxRow| t.t_sched_ns >= first;
+        let acked: Vec<u32> = sent.acked.iter().filter(since).map(|t| size(t)).collect();
+        let repaired: Vec<u32> = sent.repaired.iter().filter(since).map(|t| size(t)).collect();
+        let small_bytes = acked.iter().chain(&repaired).copied().max()?;
+        let later = |t: &&TxRow| t.t_ack_ns >= Some(first) && size(t) >= least;
+        if least < LARGE || small_bytes >= least || sent.repaired.iter().any(later) {
+            return None;
+        }
+        let open = || sent.open.iter().filter(since).copied();
+        let large = || open().filter(|t| size(t) > small_bytes);
+        let lost = |t: &&TxRow| t.retransmits > 0 && size(t) >= least && t.confidence.is_solid();
+        let again: Vec<&TxRow> = large().filter(lost).collect();
+        // What was sent behind a large one is acknowledged with it only.
+        let mut held: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+        for (c, at) in large().filter_map(|t| Some((t.connection?, t.t_sched_ns))) {
+            let from = held.entry(c).or_insert(at);
+            *from = at.min(*from);
+        }
+        let behind = |t: &TxRow| {
+            t.connection
+                .and_then(|c| held.get(&c))
+                .is_some_and(|at| *at <= t.t_sched_ns)
+        };
+        let vain = open().filter(|t| size(t) <= small_bytes && t.retransmits > 0 && !behind(t));
+        let small = (acked.len() as u64, repaired.len() as u64, vain.count() as u64);
+        let connections: FxHashSet<ConnectionId> = again.iter().filter_map(|t| t.connection).collect();
+        let came: FxHashSet<ConnectionId> = sent.acked.iter().filter(since).filter_map(|t| t.connection).collect();
+        // Of a server the last of the handshake came from the peer.
+        let accepted = |c: ConnectionId| {
+            let row = facts.connections.get(c.0 as usize);
+            row.is_some_and(|r| r.role() == (Role::Server, RoleBy::Handshake) && r.first_ns >= first)
+        };
+        let alive = connections.iter().filter(|c| came.contains(c) || accepted(**c)).count();
+        let enough = connections.len() >= FEWEST && small.0 >= SMALL && small.0 >= TIMES * (small.1 + small.2);
+        // The first of them was opened before its loss.
+        let alive_most = 2 * (alive + 1) >= connections.len() && alive + 1 >= FEWEST;
+        (enough && alive_most && connections.is_disjoint(told)).then(|| Case {
+            pair,
+            sent,
+            first,
+            least,
+            small,
+            small_bytes,
+            of: large().count() as u64,
+            again,
+            connections,
+            alive: alive as u64,
+        })
     }
-    let small = acked.len() as u64;
-    let repaired = repaired.len() as u64;
-    let open = of.open.iter().filter(since).filter(|t| size(t) > small_bytes);
-    let lost = |t: &&&TxRow| t.retransmits > 0 && size(t) >= least && t.confidence.is_solid();
-    let again: Vec<&TxRow> = open.clone().filter(lost).copied().collect();
-    let connections: FxHashSet<ConnectionId> = again.iter().filter_map(|t| t.connection).collect();
-    let came: FxHashSet<ConnectionId> = of.acked.iter().filter(since).filter_map(|t| t.connection).collect();
-    let opened = |c: ConnectionId| {
-        pair(facts, c).is_some_and(|(_, row)| row.role().1 == RoleBy::Handshake && row.first_ns >= first)
-    };
-    let alive = connections.iter().filter(|c| came.contains(c) || opened(**c)).count();
-    let enough = connections.len() >= FEWEST && small >= SMALL && small >= TIMES * repaired;
-    // The first of them was opened before its loss.
-    if !enough || 2 * (alive + 1) < connections.len() || alive + 1 < FEWEST || told_otherwise(facts, &connections) {
-        return None;
+
+    /// Times that they were sent again.
+    fn times(&self) -> u64 {
+        self.again.iter().map(|t| u64::from(t.retransmits)).sum()
     }
-    let elsewhere = by.iter().filter(|(p, _)| p.0 == from && p.1 != to);
-    let elsewhere = elsewhere.map(|(p, of)| (p.1, of.acked.iter().filter(since).filter(|t| large(t)).count() as u64));
-    let elsewhere: Vec<(IpAddr, u64)> = elsewhere.filter(|(_, n)| *n > 0).collect();
-    let before = of.acked.iter().chain(&of.repaired).any(large);
-    let dev = last_dev(facts, &again);
-    let theirs = |c: ConnectionId| pair(facts, c).is_some_and(|(p, _)| p == (from, to));
-    let calls = facts.retransmits.iter().filter(|r| r.bytes >= Some(least));
-    Some(BlackHole {
-        from: from_words(facts, &connections)?,
-        to: to.to_string(),
-        of: open.count() as u64,
-        lost: again.len() as u64,
-        again: again.iter().map(|t| u64::from(t.retransmits)).sum(),
-        bytes: (least, again.iter().map(size).max()?),
-        connections: connections.len() as u64,
-        alive: alive as u64,
-        small: (small, small.saturating_add(repaired)),
-        small_bytes,
-        since_ns: before.then(|| first.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
-        elsewhere: elsewhere.iter().map(|(_, n)| n).sum(),
-        others: elsewhere.iter().take(PEERS).map(|(to, _)| to.to_string()).collect(),
-        mtu: dev.and_then(|dev| mtu(facts, &dev.text())),
-        dev: dev.map_or_else(String::new, |dev| dev.text().into_owned()),
-        probing: probing(facts),
-        calls: calls.filter(|r| r.connection.is_some_and(theirs)).count() as u64,
-    })
+
+    fn found(&self, facts: &Facts, by: &BTreeMap<Pair, Sent<'_>>) -> Option<BlackHole> {
+        let (from, to) = self.pair;
+        let large = |t: &&&TxRow| piece(facts, t) >= self.least;
+        let arrived = |of: &Sent<'_>| {
+            let since = of.acked.iter().filter(|t| t.t_sched_ns >= self.first);
+            since.filter(large).count() as u64
+        };
+        let elsewhere = by.iter().filter(|(p, _)| p.0 == from && p.1 != to);
+        let elsewhere: Vec<(IpAddr, u64)> = elsewhere.map(|(p, of)| (p.1, arrived(of))).collect();
+        let others = elsewhere.iter().filter(|(_, n)| *n > 0);
+        let mut before = self.sent.acked.iter().chain(&self.sent.repaired);
+        let dev = last_dev(facts, &self.again);
+        let theirs = |c: ConnectionId| pair(facts, c).is_some_and(|(p, _)| p == self.pair);
+        let calls = facts.retransmits.iter().filter(|r| r.bytes >= Some(self.least));
+        let start = facts.capture.start_ns.unwrap_or(0);
+        Some(BlackHole {
+            from: from_words(facts, &self.connections)?,
+            to: to.to_string(),
+            of: self.of,
+            lost: self.again.len() as u64,
+            again: self.times(),
+            bytes: (self.least, self.again.iter().map(|t| piece(facts, t)).max()?),
+            connections: self.connections.len() as u64,
+            alive: self.alive,
+            small: self.small,
+            small_bytes: self.small_bytes,
+            since_ns: before.find(large).map(|_| self.first.saturating_sub(start)),
+            elsewhere: elsewhere.iter().map(|(_, n)| n).sum(),
+            others: others.take(PEERS).map(|(to, _)| to.to_string()).collect(),
+            mtu: dev.and_then(|dev| mtu(facts, &dev.text())),
+            dev: dev.map_or_else(String::new, |dev| dev.text().into_owned()),
+            probing: probing(facts),
+            icmp_told: ICMP.iter().all(|event| facts.capture.recorded(event)),
+            calls: calls.filter(|r| r.connection.is_some_and(theirs)).count() as u64,
+        })
+    }
 }
 
 /// The server, or the address that all of them have.
@@ -232,7 +301,10 @@ fn last_dev(facts: &Facts, lost: &[&TxRow]) -> Option<Name> {
         }
     }
     let mut left: BTreeMap<Name, usize> = BTreeMap::new();
-    for h in last.values().filter(|h| h.kind != "rx") {
+    // Where leaving is recorded, what only reached a queue did not.
+    let started = facts.capture.recorded("net:net_dev_start_xmit");
+    let left_by = |h: &&&HopRow| h.kind != "rx" && !(started && h.kind == "queue");
+    for h in last.values().filter(left_by) {
         *left.entry(h.dev).or_default() += 1;
     }
     let most = left.into_iter().max_by_key(|(dev, n)| (*n, std::cmp::Reverse(*dev)));

@@ -16,11 +16,10 @@ pub(in crate::analyses) fn black_hole(b: &BlackHole) -> String {
     let since = b
         .since_ns
         .map_or_else(String::new, |ns| format!("from {} on ", moment(ns)));
-    let (came, all) = b.small;
-    let of = match came == all {
-        true => format!("all {came}"),
-        false => format!("{came} of {all}"),
-    };
+    let (at_once, later, never) = b.small;
+    let later = (later > 0).then(|| format!(", {later} after being sent again"));
+    let never = (never > 0).then(|| format!(", {never} never though sent again"));
+    let came: String = later.into_iter().chain(never).collect();
     let small = b.small_bytes;
     let elsewhere = match (b.elsewhere, b.others.as_slice()) {
         (0, _) | (_, []) => String::new(),
@@ -35,9 +34,16 @@ pub(in crate::analyses) fn black_hole(b: &BlackHole) -> String {
     };
     let mtu = b.mtu.map(|mtu| format!("the MTU of {} is {mtu}", b.dev));
     let probing = b.probing.map(|p| format!("tcp_mtu_probing is {p}"));
-    let known: String = mtu.into_iter().chain(probing).map(|s| format!(", {s}")).collect();
+    let icmp = b
+        .icmp_told
+        .then(|| "no ICMP message made TCP send smaller ones".to_owned());
+    let known: Vec<String> = icmp.into_iter().chain(mtu).chain(probing).collect();
+    let known = match known.is_empty() {
+        true => String::new(),
+        false => format!("; {}", known.join(", ")),
+    };
     format!(
-        "{since}none of {} segments of more than {small} bytes from {} to {} was acknowledged: {} of {bytes} on {} were sent again {} times in vain, while {of} of at most {small} bytes arrived, and so did handshakes or small segments of {} of these connections{elsewhere}: {place}; no ICMP message made TCP send smaller ones{known}",
+        "{since}none of {} segments of more than {small} bytes from {} to {} was acknowledged: {} of {bytes} on {} were sent again {} times in vain, while of those of at most {small} bytes {at_once} were acknowledged at once{came}, and handshakes or small segments of {} of these connections came through{elsewhere}: {place}{known}",
         b.of,
         b.from,
         b.to,

@@ -42,7 +42,9 @@ fn send(f: &mut Facts, c: u32, at: i64, bytes: u32, again: u16, end: TxEnd) {
 /// :80 of 10.0.0.1 serves 10.0.0.2 on connections 0 to 4, one a second, whose pages do not arrive, on 5 with small answers, and 10.0.0.3 on 6.
 fn hole() -> Facts {
     let mut f = Facts::empty();
-    f.capture.events.insert("skb:kfree_skb".into(), 0);
+    for event in ["skb:kfree_skb", "tcp:tcp_cong_state_set", "tcp:tcp_retransmit_skb"] {
+        f.capture.events.insert(event.into(), 0);
+    }
     for c in 0..7u32 {
         let mut row = connection(c);
         (row.sport, row.dport) = (80, 1000 + c as u16);
@@ -71,7 +73,7 @@ fn large_segments_to_one_peer_vanish_and_small_ones_do_not() {
     let b = found(&f).unwrap();
     assert_eq!(
         words(&b),
-        "none of 5 segments of more than 180 bytes from 10.0.0.1:80 to 10.0.0.2 was acknowledged: 5 of 1448 bytes on 5 connections were sent again 20 times in vain, while all 7 of at most 180 bytes arrived, and so did handshakes or small segments of 4 of these connections; 7 as large arrived at 10.0.0.3: a path MTU black hole (inferred); no ICMP message made TCP send smaller ones"
+        "none of 5 segments of more than 180 bytes from 10.0.0.1:80 to 10.0.0.2 was acknowledged: 5 of 1448 bytes on 5 connections were sent again 20 times in vain, while of those of at most 180 bytes 7 were acknowledged at once, and handshakes or small segments of 4 of these connections came through; 7 as large arrived at 10.0.0.3: a path MTU black hole (inferred); no ICMP message made TCP send smaller ones"
     );
     // What was cut was seen last where its first piece was.
     for n in 0..5u32 {
@@ -106,6 +108,14 @@ fn large_segments_to_one_peer_vanish_and_small_ones_do_not() {
     let said = words(&found(&f).unwrap());
     let end = "a path MTU black hole beyond tun1, by which they were seen to leave last (inferred); no ICMP message made TCP send smaller ones, the MTU of tun1 is 1500, tcp_mtu_probing is 0";
     assert!(said.ends_with(end), "{said}");
+    // They reached its queue only, where leaving it would be known.
+    let hops = f.hops.clone();
+    f.hops.retain(|h| h.kind == "queue");
+    assert_eq!(found(&f).unwrap().dev, "tun1");
+    f.capture.events.insert("net:net_dev_start_xmit".into(), 0);
+    assert_eq!(found(&f).unwrap().dev, "");
+    f.hops = hops;
+    assert_eq!(found(&f).unwrap().dev, "tun1");
     // Devices of one name with several MTUs.
     f.snapshots.push(row("links", "ifindex=3 name=tun1 mtu=1400"));
     assert_eq!(found(&f).unwrap().mtu, None);
@@ -148,19 +158,127 @@ fn other_losses_are_none() {
     not(&|f| f.tx.iter_mut().for_each(|t| t.retransmits = t.retransmits.min(1)));
     // Whether this host dropped them is not known; or it did.
     not(&|f| f.capture.events.clear());
-    not(&|f| {
-        f.drops.push(DropRow {
-            expected: Some(false),
-            owner: Some(Owner {
-                connection: Some(ConnectionId(2)),
-                carries: Carries::Data,
-                task: Name::default(),
-                pid: 0,
-                confidence: crate::Confidence::Strong,
-            }),
-            ..crate::testing::drop_at(0)
-        })
+    // Nor does a kernel without reasons tell that it had to.
+    not(&|f| f.drops.push(dropped(Some(false))));
+    not(&|f| f.drops.push(dropped(None)));
+    let mut f = hole();
+    f.drops.push(dropped(Some(true)));
+    assert!(found(&f).is_some());
+}
+
+/// By this host, of connection 2.
+fn dropped(expected: Option<bool>) -> DropRow {
+    DropRow {
+        expected,
+        owner: Some(Owner {
+            connection: Some(ConnectionId(2)),
+            carries: Carries::Data,
+            task: Name::default(),
+            pid: 0,
+            confidence: crate::Confidence::Strong,
+        }),
+        ..crate::testing::drop_at(0)
+    }
+}
+
+/// What a link of IPv6 must take is not lost for its size.
+#[test]
+fn small_segments_are_lost_for_another_reason() {
+    let of = |bytes: u32| {
+        let mut f = hole();
+        for t in f.tx.iter_mut().filter(|t| t.end == TxEnd::Open) {
+            t.bytes = Some(bytes);
+        }
+        found(&f).map(|b| b.bytes)
+    };
+    assert_eq!((of(200), of(1100)), (None, None));
+    assert_eq!(of(1220), Some((1220, 1220)));
+}
+
+/// A SYN-ACK says nothing of what a server behind a proxy, or a full accept queue, takes.
+#[test]
+fn a_client_is_alive_by_what_is_acknowledged() {
+    let mut f = hole();
+    for c in &mut f.connections {
+        c.born = Some(2);
+        (c.sport, c.dport) = (c.dport, 80);
+    }
+    assert_eq!(found(&f), None);
+    for c in 0..5u32 {
+        send(&mut f, c, i64::from(c) * S + 1, 150, 0, TxEnd::Acked);
+    }
+    assert_eq!(found(&f).unwrap().alive, 5);
+}
+
+/// Small ones that came later, or never, count where no large one held them up.
+#[test]
+fn small_ones_that_were_sent_again_are_told() {
+    let with = |end: TxEnd, c: u32, at_once: usize| {
+        let mut f = hole();
+        for _ in 0..at_once {
+            send(&mut f, 5, 4 * S, 180, 0, TxEnd::Acked);
+        }
+        send(&mut f, c, 4 * S + 2, 100, 1, end);
+        found(&f).map(|b| (b.small, words(&b)))
+    };
+    // One in ten, or more.
+    assert_eq!((with(TxEnd::Acked, 5, 2), with(TxEnd::Open, 5, 2)), (None, None));
+    let (small, said) = with(TxEnd::Acked, 5, 3).unwrap();
+    assert_eq!(small, (10, 1, 0));
+    assert!(
+        said.contains(" 10 were acknowledged at once, 1 after being sent again, and "),
+        "{said}"
+    );
+    let (small, said) = with(TxEnd::Open, 5, 3).unwrap();
+    assert_eq!(small, (10, 0, 1));
+    assert!(
+        said.contains(" 10 were acknowledged at once, 1 never though sent again, and "),
+        "{said}"
+    );
+    // Behind a large one of connection 4.
+    assert_eq!(with(TxEnd::Open, 4, 0).unwrap().0, (7, 0, 0));
+}
+
+/// Of the peers with most lost segments.
+#[test]
+fn of_two_peers_the_one_with_more() {
+    let mut f = hole();
+    for c in 7..15u32 {
+        let mut row = connection(c);
+        (row.sport, row.dport) = (80, 1000 + c as u16);
+        (row.first_ns, row.daddr) = (i64::from(c) * S, Some(IpAddr::from(Ipv4Addr::new(10, 0, 0, 4))));
+        born(&mut f, row, 3);
+        send(&mut f, c, i64::from(c) * S, 100, 0, TxEnd::Acked);
+        send(&mut f, c, i64::from(c) * S + 1, 1448, 2, TxEnd::Open);
+    }
+    let of = |f: &Facts| found(f).map(|b| (b.to, b.lost, b.again));
+    assert_eq!(of(&f), Some(("10.0.0.4".into(), 8, 16)));
+    // What excludes one does not exclude the other.
+    f.drops.push(DropRow {
+        owner: dropped(None).owner.map(|o| Owner {
+            connection: Some(ConnectionId(9)),
+            ..o
+        }),
+        ..dropped(None)
     });
+    assert_eq!(of(&f), Some(("10.0.0.2".into(), 5, 20)));
+}
+
+/// That no ICMP message came is said where it would be known.
+#[test]
+fn what_no_event_tells_is_not_said() {
+    for event in ["tcp:tcp_cong_state_set", "tcp:tcp_retransmit_skb"] {
+        let mut f = hole();
+        f.capture.events.remove(event);
+        let b = found(&f).unwrap();
+        assert!(!b.icmp_told);
+        assert!(
+            words(&b).ends_with(": a path MTU black hole (inferred)"),
+            "{}",
+            words(&b)
+        );
+    }
+    assert!(found(&hole()).unwrap().icmp_told);
 }
 
 /// Sent again on a connection of that peer.
