@@ -10,25 +10,79 @@ use rustc_hash::FxHashMap;
 
 use super::sockets::{Role, Socket};
 use super::waited::Spans;
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
+use crate::stat::nearest_rank;
 
 /// Shortest work that others are said to wait for, ns.
 pub(super) const LONG_NS: i64 = 1_000_000;
 /// Addresses kept of a thread, those with most time.
 const ADDRESSES: usize = 32;
 
-/// Long work for one address: from, to. A connection's own was answered before its next request is readable.
-type Work = Vec<(i64, i64)>;
-
-/// By thread and address, in order of time.
-pub(super) struct Others {
-    by: FxHashMap<i32, Vec<(IpAddr, Work)>>,
+/// Long work on one request. A connection's own was answered before its next request is readable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Work {
+    pub(super) read_ns: i64,
+    pub(super) send_ns: i64,
+    /// ns of it that the thread ran, at least: what it ran while that request lay unread is in the same sum.
+    pub(super) running_ns: i64,
+    pub(super) connection: ConnectionId,
 }
 
-fn time(work: &Work) -> i64 {
-    work.iter()
-        .fold(0, |sum, w| sum.saturating_add(w.1.saturating_sub(w.0)))
+impl Work {
+    fn of(t: &TurnaroundRow) -> Work {
+        let unread = t.read_ns.saturating_sub(t.start_ns());
+        Work {
+            read_ns: t.read_ns,
+            send_ns: t.send_ns,
+            running_ns: t.split.running_ns.saturating_sub(unread).max(0),
+            connection: t.connection,
+        }
+    }
+    pub(super) fn ns(&self) -> i64 {
+        self.send_ns.saturating_sub(self.read_ns)
+    }
+}
+
+/// What a thread did for one address.
+struct Address {
+    peer: IpAddr,
+    /// Long, in order of time.
+    work: Vec<Work>,
+    /// Its time.
+    spans: Spans,
+    /// Median from read to answer of all its requests, ns.
+    p50_ns: i64,
+}
+
+struct Thread {
+    of: Vec<Address>,
+    /// Addresses whose requests it read.
+    addresses: usize,
+    /// Median from read to answer of all these, ns.
+    p50_ns: i64,
+}
+
+/// By thread.
+pub(super) struct Others {
+    by: FxHashMap<i32, Thread>,
+}
+
+/// An address that others waited behind.
+pub(super) struct Behind {
+    pub(super) peer: IpAddr,
+    /// The work that they waited for, in order of time.
+    pub(super) work: Vec<Work>,
+    /// Of their waits, ns.
+    pub(super) ns: i64,
+}
+
+fn time(work: &[Work]) -> i64 {
+    work.iter().fold(0, |sum, w| sum.saturating_add(w.ns()))
+}
+
+fn median(ns: &mut [i64]) -> i64 {
+    nearest_rank(ns, 50).unwrap_or(0)
 }
 
 /// When each thread read or sent on sockets in turns.
@@ -70,56 +124,87 @@ impl Calls {
 
 impl Others {
     pub(super) fn of(facts: &Facts, sockets: &[Socket<'_>]) -> Others {
-        let mut by: FxHashMap<i32, FxHashMap<IpAddr, Work>> = FxHashMap::default();
+        // Long work, and the time of each request.
+        type Of = (Vec<Work>, Vec<i64>);
+        let mut by: FxHashMap<i32, FxHashMap<IpAddr, Of>> = FxHashMap::default();
         let calls = Calls::of(sockets);
         for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
             let Some(peer) = facts.connections.get(s.connection.0 as usize).and_then(|c| c.daddr) else {
                 continue;
             };
-            let long = s.judged_turnarounds();
-            let long = long.filter(|t| t.send_ns.saturating_sub(t.read_ns) >= LONG_NS);
-            for t in long.filter(|t| calls.at_work(t)) {
+            for t in s.judged_turnarounds() {
                 let of = by.entry(t.pid).or_default().entry(peer).or_default();
-                of.push((t.read_ns, t.send_ns));
+                let work = Work::of(t);
+                of.1.push(work.ns());
+                if work.ns() >= LONG_NS && calls.at_work(t) {
+                    of.0.push(work);
+                }
             }
         }
-        let busiest = |(pid, of): (i32, FxHashMap<IpAddr, Work>)| {
-            let mut of: Vec<(IpAddr, Work)> = of.into_iter().collect();
-            of.sort_by_cached_key(|(peer, work)| (std::cmp::Reverse(time(work)), *peer));
+        let busiest = |(pid, of): (i32, FxHashMap<IpAddr, Of>)| {
+            let mut all: Vec<i64> = of.values().flat_map(|of| of.1.iter().copied()).collect();
+            let addresses = of.len();
+            let mut of: Vec<(IpAddr, Of)> = of.into_iter().filter(|(_, of)| !of.0.is_empty()).collect();
+            of.sort_by_cached_key(|(peer, of)| (std::cmp::Reverse(time(&of.0)), *peer));
             of.truncate(ADDRESSES);
-            for (_, work) in &mut of {
+            let address = |(peer, (mut work, mut each)): (IpAddr, Of)| {
                 work.sort_unstable();
-            }
-            (pid, of)
+                Address {
+                    peer,
+                    spans: Spans::of(work.iter().map(|w| (w.read_ns, w.send_ns)).collect()),
+                    p50_ns: median(&mut each),
+                    work,
+                }
+            };
+            let thread = Thread {
+                of: of.into_iter().map(address).collect(),
+                addresses,
+                p50_ns: median(&mut all),
+            };
+            (pid, thread)
         };
         Others {
             by: by.into_iter().map(busiest).collect(),
         }
     }
 
-    /// The address with most of that while these lay unread, its requests that had it, and ns of these waits.
-    pub(super) fn during(&self, rows: &[&TurnaroundRow]) -> Option<(IpAddr, u64, i64)> {
+    fn addresses(&self, pid: i32) -> impl Iterator<Item = &Address> {
+        self.by.get(&pid).into_iter().flat_map(|t| &t.of)
+    }
+
+    /// The address with most of that while these lay unread.
+    pub(super) fn during(&self, rows: &[&TurnaroundRow]) -> Option<Behind> {
         let mut unread: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
         for r in rows.iter().filter(|r| r.pid == r.sender_pid) {
             let of = unread.entry(r.pid).or_default();
             of.push((r.start_ns(), r.read_ns));
         }
-        let mut sums: FxHashMap<IpAddr, (i64, u64)> = FxHashMap::default();
+        let mut sums: FxHashMap<IpAddr, i64> = FxHashMap::default();
         for (pid, unread) in &unread {
-            for (peer, work) in self.by.get(pid).into_iter().flatten() {
-                let (ns, requests) = sums.entry(*peer).or_default();
-                let all = Spans::of(work.clone());
-                for (from, to) in unread {
-                    *ns = ns.saturating_add(all.within(*from, *to));
-                }
-                let waiting = Spans::of(unread.clone());
-                *requests += work.iter().filter(|w| waiting.within(w.0, w.1) > 0).count() as u64;
+            for a in self.addresses(*pid) {
+                let ns = unread.iter().map(|(from, to)| a.spans.within(*from, *to));
+                let sum = sums.entry(a.peer).or_default();
+                *sum = ns.fold(*sum, i64::saturating_add);
             }
         }
-        let most = sums
-            .into_iter()
-            .filter(|(_, (ns, _))| *ns > 0)
-            .max_by_key(|(peer, (ns, _))| (*ns, std::cmp::Reverse(*peer)));
-        most.map(|(peer, (ns, requests))| (peer, requests, ns))
+        let most = sums.into_iter().filter(|(_, ns)| *ns > 0);
+        let (peer, ns) = most.max_by_key(|(peer, ns)| (*ns, std::cmp::Reverse(*peer)))?;
+        let mut work: Vec<Work> = vec![];
+        for (pid, unread) in unread {
+            let waiting = Spans::of(unread);
+            let of = self.addresses(pid).filter(|a| a.peer == peer).flat_map(|a| &a.work);
+            work.extend(of.filter(|w| waiting.within(w.read_ns, w.send_ns) > 0));
+        }
+        work.sort_unstable();
+        Some(Behind { peer, work, ns })
+    }
+
+    /// Whether requests of an address take so many times as long as a thread's do, by the medians of all; one that is its only one has no others.
+    pub(super) fn far_longer(&self, pid: i32, peer: IpAddr, times: i64) -> bool {
+        let of = |t: &Thread| {
+            let usual = t.of.iter().find(|a| a.peer == peer).map(|a| a.p50_ns);
+            t.addresses > 1 && usual >= Some(t.p50_ns.saturating_mul(times).max(LONG_NS))
+        };
+        self.by.get(&pid).is_some_and(of)
     }
 }

@@ -66,8 +66,8 @@ pub struct Asker {
 }
 
 /// Servers' threads of several connections, most time in turnarounds first.
-pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>], others: &Others) -> Vec<Serving> {
-    let mut by: BTreeMap<(String, i32), Vec<&TurnaroundRow>> = BTreeMap::new();
+pub(super) fn serving<'f>(facts: &'f Facts, sockets: &[Socket<'f>], others: &Others) -> Vec<Serving> {
+    let mut by: BTreeMap<(String, i32), Vec<&'f TurnaroundRow>> = BTreeMap::new();
     let mut of: FxHashMap<String, FxHashSet<ConnectionId>> = FxHashMap::default();
     let mut busy: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
@@ -85,7 +85,7 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>], others: &Others) ->
         }
     }
     let busy: FxHashMap<i32, Spans> = busy.into_iter().map(|(pid, s)| (pid, Spans::of(s))).collect();
-    let row = |((server, pid), rows): ((String, i32), Vec<&TurnaroundRow>)| {
+    let row = |((server, pid), rows): ((String, i32), Vec<&'f TurnaroundRow>)| {
         let connections: FxHashSet<ConnectionId> = rows.iter().map(|r| r.connection).collect();
         let last = rows.iter().max_by_key(|r| r.read_ns)?;
         let sum = |ns: &dyn Fn(&TurnaroundRow) -> i64| rows.iter().map(|r| ns(r)).fold(0i64, i64::saturating_add);
@@ -96,7 +96,7 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>], others: &Others) ->
             let of = busy.get(&pid).map_or(0, |b| b.within(r.start_ns(), r.read_ns));
             of.min(r.total_ns().saturating_sub(no_cpu)).max(0)
         };
-        (connections.len() > 1).then(|| Serving {
+        let serving = (connections.len() > 1).then(|| Serving {
             task: task(&last.task, pid),
             connections: connections.len() as u64,
             of: of.get(&server).map_or(0, FxHashSet::len) as u64,
@@ -108,14 +108,19 @@ pub(super) fn serving(facts: &Facts, sockets: &[Socket<'_>], others: &Others) ->
             requests: rows.len() as u64,
             turnaround_ns: sum(&TurnaroundRow::total_ns),
             behind_ns: sum(&behind),
-            mostly: long_work(facts, &rows, others, sum(&behind)),
+            mostly: None,
             worst: longest(facts, &rows, behind),
-        })
+        });
+        serving.map(|s| (s, pid, rows))
     };
-    let mut all: Vec<Serving> = by.into_iter().filter_map(row).collect();
-    all.sort_by_key(|s| std::cmp::Reverse(s.turnaround_ns));
+    let mut all: Vec<(Serving, i32, Vec<&TurnaroundRow>)> = by.into_iter().filter_map(row).collect();
+    all.sort_by_key(|(s, _, _)| std::cmp::Reverse(s.turnaround_ns));
     all.truncate(THREADS);
-    all
+    let whose = |(mut s, pid, rows): (Serving, i32, Vec<&TurnaroundRow>)| {
+        s.mostly = long_work(facts, pid, &rows, others, s.behind_ns);
+        s
+    };
+    all.into_iter().map(whose).collect()
 }
 
 /// Clients' threads, most time between answers and requests first.

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::blocked::{Silent, silent};
 use super::holder::Holders;
-use super::others::Others;
+use super::others::{Behind, Others};
 use super::parts::{Part, Parts};
 use super::released::{Released, released};
 use super::sockets::{Role, Socket};
@@ -293,15 +293,15 @@ impl<'f> Waits<'f> {
         if let Some(w) = self.by_udp(rows, share) {
             return Some(w);
         }
-        let others = self.others.during(rows).filter(|o| share(o.2) >= MOSTLY);
-        let Some((peer, requests, ns)) = others else {
+        let others = self.others.during(rows).filter(|o| share(o.ns) >= MOSTLY);
+        let Some(Behind { peer, work, ns }) = others else {
             let (ns, silent) = silent(self.facts, rows, (whole as f64 * MOSTLY) as i64)?;
             return Some(Waited {
                 silent: Some(silent.clone()),
                 ..Waited::new("read", silent.first, ns, share(ns))
             });
         };
-        let of = format!("{} of {peer}", counted(requests, "request", "requests"));
+        let of = format!("{} of {peer}", counted(work.len() as u64, "request", "requests"));
         Some(Waited::new("others", of, ns, share(ns)))
     }
 

@@ -36,7 +36,7 @@ fn during(f: &Facts) -> Option<(IpAddr, u64, i64)> {
         .filter(|t| t.connection == ConnectionId(2))
         .collect();
     let (others, waiting) = (Others::of(f, &sockets(f)), unread);
-    others.during(&waiting)
+    others.during(&waiting).map(|b| (b.peer, b.work.len() as u64, b.ns))
 }
 
 #[test]
