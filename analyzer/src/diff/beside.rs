@@ -10,7 +10,6 @@ use super::answers::{Servers, server};
 use super::clients::server_of;
 use super::metrics::Which;
 use super::options::Recording;
-use super::rates::Rate;
 use super::service;
 use crate::analyses::application::sockets;
 use crate::facts::{ConnectionId, SkbId};
@@ -144,10 +143,10 @@ pub(super) fn of_metric(settings: &[SettingChange], which: &Which, servers: &Ser
 }
 
 /// Of a rate.
-pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate, servers: &Servers) -> Vec<usize> {
-    let dev = rate.metric.split_once('[').map(|(_, d)| d.trim_end_matches(']'));
-    let first = rate.metric.split(['.', '[']).next().unwrap_or("");
-    let sizes = rate.metric.starts_with("device.frame_bytes");
+pub(super) fn of_rate(settings: &[SettingChange], metric: &str, servers: &Servers) -> Vec<usize> {
+    let dev = metric.split_once('[').map(|(_, d)| d.trim_end_matches(']'));
+    let first = metric.split(['.', '[']).next().unwrap_or("");
+    let sizes = metric.starts_with("device.frame_bytes");
     let own = at(
         settings,
         |s| matches!(of(&s.name), Of::Feature(d) if sizes && Some(d) == dev),
@@ -156,16 +155,14 @@ pub(super) fn of_rate(settings: &[SettingChange], rate: &Rate, servers: &Servers
         return own;
     }
     // `tcp.speed[from 10.0.0.1:80]`.
-    let transfers = ["tcp.speed", "tcp.retransmits"]
-        .iter()
-        .any(|m| rate.metric.starts_with(m));
+    let transfers = ["tcp.speed", "tcp.retransmits"].iter().any(|m| metric.starts_with(m));
     let passed = dev.and_then(|service| servers.transfers.get(service));
     let on_the_way = |dev: &str| passed.is_none_or(|all| all.contains(dev));
     // Frames that a device passes on were made by another.
-    let received = ["rx.unit_bytes", "poll.packets"].contains(&rate.metric.as_str());
+    let received = ["rx.unit_bytes", "poll.packets"].contains(&metric);
     at(settings, |s| match of(&s.name) {
         Of::Feature(_) => sizes || received,
-        Of::Qdisc(dev) => transfers && on_the_way(dev) || first == "drops" && rate.metric.contains("QDISC"),
+        Of::Qdisc(dev) => transfers && on_the_way(dev) || first == "drops" && metric.contains("QDISC"),
         Of::Sysctl => is_tcp(&s.name) && matches!(first, "tcp" | "tx" | "drops"),
         Of::Cpu | Of::Other => false,
     })
@@ -298,6 +295,13 @@ mod tests {
         assert_eq!(of("to 10.77.2.1:5201"), ["rb", "va"]);
         assert_eq!(of("from 10.77.2.1:5201"), ["ra", "vb"]);
         assert!(left_by([&side, &side], &[]).is_empty());
+        let servers = Servers {
+            transfers,
+            ..Servers::default()
+        };
+        assert_eq!(of_rate(&settings, "tcp.speed[to 10.77.2.1:5201]", &servers), [0]);
+        // Of a transfer of which nothing is known it may be any.
+        assert_eq!(of_rate(&settings, "tcp.speed[to 10.0.0.9:80]", &servers), [0, 1]);
         assert_eq!(
             words(&settings, &[0, 1]),
             [

@@ -21,8 +21,8 @@ const STAGES: [&str; 8] = [
     "neighbour",
     "recovery",
 ];
-/// Part of what the way takes longer that one of them must have grown by.
-const MOSTLY: f64 = 0.5;
+/// Part of what the way takes longer that one of them must have grown by; more than all of it is of other data than requests and the beginnings of answers.
+const MOSTLY: std::ops::RangeInclusive<f64> = 0.5..=1.1;
 
 /// Whose write queue (its clients'?), and in which stage.
 type Where = (bool, &'static str);
@@ -64,7 +64,7 @@ pub(super) fn said(held: &Held, server: &str, answers: (u64, u64), by: i64) -> O
     let each = places.map(|at| (at, mean(b, at, answers.0), mean(a, at, answers.1)));
     let ((client, stage), x, y) = each.max_by_key(|(_, x, y)| y.saturating_sub(*x))?;
     let grown = y.saturating_sub(x);
-    (by > 0 && grown as f64 >= MOSTLY * by as f64).then(|| {
+    (by > 0 && MOSTLY.contains(&(grown as f64 / by as f64))).then(|| {
         format!(
             "; of it held in {} by {}: mean {} -> {} per answer",
             match client {
@@ -96,6 +96,8 @@ mod tests {
         assert_eq!(of(42).as_deref(), Some(words));
         // Of a way that takes 100 ms longer it is less than half; and a way that does not take longer asks for none.
         assert_eq!((of(100), of(-1)), (None, None));
+        // More than all of it: of the rest of large answers.
+        assert_eq!(of(30), None);
         assert_eq!(said(&held, "10.0.0.2:80", (1, 1), 1), None);
     }
 }

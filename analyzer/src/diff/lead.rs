@@ -255,7 +255,9 @@ impl Leading<'_> {
                 let longer = m.telling().is_some_and(|s| s.shift > 0);
                 let answers = (response.before.n, response.after.n);
                 let said = parts::said((b, answers.0), (a, answers.1), longer)?;
-                let way = parts::way_longer(b, a).filter(|_| longer);
+                // What held is of all clients of a server.
+                let of_all = server_of(service) == service;
+                let way = parts::way_longer(b, a).filter(|_| longer && of_all);
                 let held = way.and_then(|by| held::said(&self.servers.held, server_of(service), answers, by));
                 Some(said + &held.unwrap_or_default())
             }
@@ -274,7 +276,7 @@ impl Leading<'_> {
         all.sort_by_key(|r| r.outcome);
         for r in all.into_iter().take(MOST) {
             if let Some(sentence) = self.speeds.said(r) {
-                self.say(out, sentence, beside::of_rate(self.settings, r, self.servers));
+                self.say(out, sentence, beside::of_rate(self.settings, &r.metric, self.servers));
                 out.worse |= r.outcome == Outcome::Worse;
             }
         }
@@ -293,7 +295,7 @@ impl Leading<'_> {
         for r in all.into_iter().take(MOST) {
             if let Some((sentence, way)) = self.resent.said(r, self.rates, self.metrics) {
                 told.extend(way);
-                self.say(out, sentence, beside::of_rate(self.settings, r, self.servers));
+                self.say(out, sentence, beside::of_rate(self.settings, &r.metric, self.servers));
                 out.worse |= r.outcome == Outcome::Worse;
             }
         }

@@ -37,7 +37,7 @@ impl Judged<'_> {
             };
             all.push((
                 (rank, r.outcome),
-                beside::of_rate(self.settings, r, self.servers),
+                beside::of_rate(self.settings, &r.metric, self.servers),
                 rate_line(r),
             ));
         }

@@ -79,7 +79,7 @@ impl Leading<'_> {
             .rates
             .iter()
             .filter(of)
-            .map(|r| (r, beside::of_rate(self.settings, r, self.servers)))
+            .map(|r| (r, beside::of_rate(self.settings, &r.metric, self.servers)))
             .collect();
         let dev = |r: &Rate| {
             let name = r.metric.split_once('[').map_or("", |(_, d)| d);

@@ -231,7 +231,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             because: check.sentence.clone(),
         }),
         None if in_part => withheld.push(Withheld {
-            metric: "all but answers by server".into(),
+            metric: "all but answers and openings by server".into(),
             because: prevented::IN_PART.into(),
         }),
         None => {
@@ -271,7 +271,8 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = settings::changes(before, after);
-    if options.before_window.is_none() && options.after_window.is_none() {
+    let whole = options.before_window.is_none() && options.after_window.is_none() && options.devices.is_empty();
+    if whole {
         servers.held = held::of(b, a);
     }
     servers.transfers = beside::left_by([b, a], &settings);
@@ -347,7 +348,7 @@ fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rat
         of.extend(at.into_iter().map(|at| (at, &m.metric)));
     }
     for r in rates.iter().filter(|r| r.outcome != Outcome::Same) {
-        let at = beside::of_rate(settings, r, servers);
+        let at = beside::of_rate(settings, &r.metric, servers);
         of.extend(at.into_iter().map(|at| (at, &r.metric)));
     }
     for (at, name) in of {

@@ -20,7 +20,7 @@ pub(super) fn by_traffic_alone(parity: &[Check]) -> bool {
 }
 
 /// What is said where answers are compared all the same.
-pub(super) const IN_PART: &str = "Most of the traffic is of another kind, so that answers of servers that both sides have are all that is compared: another load may be why they differ.";
+pub(super) const IN_PART: &str = "Most of the traffic is of another kind: compared are only answers of servers that both sides have, and whether servers answer and openings get through; another load may be why they differ.";
 
 /// Answers are compared all the same.
 pub(super) fn in_part(parity: &mut [Check]) {

@@ -104,4 +104,27 @@ mod tests {
             .collect();
         assert_eq!(together(0.02, &before, &[many], 90), 0.02);
     }
+
+    /// Of 29 values a tenth is 2.9: the two slowest, and nine tenths of the third.
+    #[test]
+    fn a_tenth_is_exact() {
+        let of = |n: i64| {
+            (0..10).flat_map(move |block| {
+                (0..n).map(move |i| At {
+                    time_ns: block * 1_000_000 + i,
+                    value: (i + 1) * 1_000,
+                })
+            })
+        };
+        let values: Vec<At> = of(29).collect();
+        let ln = |thousands: f64| (thousands * 1_000.0).ln();
+        let expected = 1e6 * (ln(29.0) + ln(28.0) + 0.9 * ln(27.0)) / 2.9;
+        let got = of_blocks(&values, 90);
+        assert!(
+            got.len() == 10 && got.iter().all(|v| (*v as f64 - expected).abs() < 2.0),
+            "{got:?} {expected}"
+        );
+        // Of 19 it is less than two.
+        assert_eq!(of_blocks(&of(19).collect::<Vec<_>>(), 90), [0; 0]);
+    }
 }

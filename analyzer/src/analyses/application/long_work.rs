@@ -13,6 +13,7 @@ use crate::stat::nearest_rank;
 
 /// Part of the waiting.
 const MOSTLY: f64 = 0.5;
+const MOST: f64 = 1.05;
 /// So many times the thread's median must be the address's.
 const TIMES: i64 = 10;
 /// Fewest requests of which a period is told.
@@ -47,7 +48,8 @@ pub(super) fn long_work(
 ) -> Option<LongWork> {
     let Behind { peer, work, ns } = others.during(rows)?;
     let share = ns as f64 / behind_ns.max(1) as f64;
-    if share < MOSTLY || !others.far_longer(pid, peer, TIMES) {
+    // More than all of it is of other moments than these waited in.
+    if !(MOSTLY..=MOST).contains(&share) || !others.far_longer(pid, peer, TIMES) {
         return None;
     }
     let sum = |ns: fn(&Work) -> i64| work.iter().map(ns).fold(0i64, i64::saturating_add);

@@ -25,10 +25,6 @@ const OTHERS: usize = 3;
 const PERIODIC: usize = 3;
 /// Fewest drops, and least time between first and last, between which a rate is told.
 const RATE: (usize, i64) = (10, 500_000_000);
-/// Fewest seconds, fewest that went on in each (mean), and by what part of it these may differ, to be called even; most seconds looked at.
-const EVEN_LEAST: (usize, f64) = (5, 5.0);
-const EVEN: f64 = 0.15;
-const EVEN_MOST: usize = 600;
 
 /// Dropped packets of one kind that have an end in common.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -43,9 +39,9 @@ pub struct Lost {
     pub came: Option<u64>,
     /// Every so many of those that came was dropped, without exception.
     pub every: Option<u64>,
-    /// What of those that came went on between the first drop and the last, bit/s; of SYNs none.
+    /// What of those that came went on between the first drop and the last, bit/s.
     pub passed_bit_s: Option<f64>,
-    /// The same, packets/s; of SYNs only where nearly as many went on in each second.
+    /// The same, packets/s.
     pub passed_packets_s: Option<f64>,
     /// Spells in which none of those that came went on, while some did before the first and after the last: from the first drop to the
     /// last of each, and from the last that went on before it to the next, ns.
@@ -299,22 +295,6 @@ fn stopped(of: &[&HopRow], is_dropped: impl Fn(&HopRow) -> bool) -> Vec<(i64, i6
     if spells.len() <= SPELLS { spells } else { vec![] }
 }
 
-/// How many went on each second, where it is nearly as many in each: what comes at random, or is dropped at random, varies by more.
-pub(super) fn evenly(between: &[&HopRow], is_dropped: impl Fn(&HopRow) -> bool) -> Option<f64> {
-    let from = between.first()?.time_ns;
-    let whole = between.last()?.time_ns.saturating_sub(from) / 1_000_000_000;
-    let mut seconds = vec![0u64; usize::try_from(whole).ok()?.min(EVEN_MOST)];
-    for h in between.iter().filter(|h| !is_dropped(h)) {
-        let second = usize::try_from(h.time_ns.saturating_sub(from) / 1_000_000_000);
-        if let Some(n) = second.ok().and_then(|s| seconds.get_mut(s)) {
-            *n += 1;
-        }
-    }
-    let mean = seconds.iter().sum::<u64>() as f64 / seconds.len().max(1) as f64;
-    let range = seconds.iter().max()?.saturating_sub(*seconds.iter().min()?) as f64;
-    (seconds.len() >= EVEN_LEAST.0 && mean >= EVEN_LEAST.1 && range <= (EVEN * mean).max(2.0)).then_some(mean)
-}
-
 /// Counts packets that came to a step.
 fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: &mut Lost) {
     let is_dropped = |h: &HopRow| dropped.contains(&h.skb_id);
@@ -337,9 +317,6 @@ fn count_of(of: &[&HopRow], dropped: &FxHashSet<SkbId>, carries: Carries, lost: 
         (Some(a), Some(b)) => b.time_ns.saturating_sub(a.time_ns),
         _ => 0,
     };
-    if carries == Carries::Syn && lost.every.is_none() {
-        lost.passed_packets_s = evenly(between, is_dropped);
-    }
     if places.len() >= RATE.0
         && ns >= RATE.1
         && !matches!(

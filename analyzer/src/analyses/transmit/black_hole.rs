@@ -238,7 +238,10 @@ impl<'f> Case<'f> {
         };
         let elsewhere = by.iter().filter(|(p, _)| p.0 == from && p.1 != to);
         let elsewhere: Vec<(IpAddr, u64)> = elsewhere.map(|(p, of)| (p.1, arrived(of))).collect();
-        let others = elsewhere.iter().filter(|(_, n)| *n > 0);
+        // The figure is of those that are named: those with most.
+        let mut others: Vec<(IpAddr, u64)> = elsewhere.into_iter().filter(|(_, n)| *n > 0).collect();
+        others.sort_by_key(|(to, n)| (std::cmp::Reverse(*n), *to));
+        others.truncate(PEERS);
         let mut before = self.sent.acked.iter().chain(&self.sent.repaired);
         let dev = last_dev(facts, &self.again);
         let theirs = |c: ConnectionId| pair(facts, c).is_some_and(|(p, _)| p == self.pair);
@@ -256,8 +259,8 @@ impl<'f> Case<'f> {
             small: self.small,
             small_bytes: self.small_bytes,
             since_ns: before.find(large).map(|_| self.first.saturating_sub(start)),
-            elsewhere: elsewhere.iter().map(|(_, n)| n).sum(),
-            others: others.take(PEERS).map(|(to, _)| to.to_string()).collect(),
+            elsewhere: others.iter().map(|(_, n)| n).sum(),
+            others: others.iter().map(|(to, _)| to.to_string()).collect(),
             mtu: dev.and_then(|dev| mtu(facts, &dev.text())),
             dev: dev.map_or_else(String::new, |dev| dev.text().into_owned()),
             probing: probing(facts),

@@ -6,10 +6,12 @@ use crate::analyses::application::LongWork;
 /// Part that is written as all.
 const ALL: f64 = 0.995;
 
-/// `, 97 % of it 7 requests of 10.0.0.77 (p50 239.63 ms each, in at least 99 % of which it ran, one each 1.531 s, of 33 bytes)`
+/// `, 97 % of it 7 requests of 10.0.0.77 (p50 239.63 ms each, in at least 99 % of which it ran, one each 1.531 s, on connections with 33 bytes a request)`
 pub(in crate::analyses) fn long_work(w: &LongWork) -> String {
     let every = w.every_ns.map(|ns| format!(", one each {}", duration(ns)));
-    let bytes = w.bytes.map(|n| format!(", of {}", counted(n, "byte", "bytes")));
+    let bytes = w
+        .bytes
+        .map(|n| format!(", on connections with {} a request", counted(n, "byte", "bytes")));
     let percent = w.running * 100.0;
     let running = match w.running < ALL {
         true => format!("at least {:.0} %", percent.floor()),

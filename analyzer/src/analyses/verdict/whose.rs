@@ -100,20 +100,13 @@ pub(super) fn whose(g: &Group) -> Option<String> {
                     .map_or_else(String::new, |n| format!(" ({n:.0} packets/s)"));
                 format!(", while {}{packets} of them went on", rate(bits / 1e6))
             });
-        // A limit of new connections lets as many pass each second, whoever comes.
-        let evenly = l
-            .passed_packets_s
-            .filter(|_| stopped.is_empty() && l.passed_bit_s.is_none());
-        let evenly = evenly.map_or_else(String::new, |n| {
-            format!(", while {n:.0} of them went on in each second, as under a limit of new connections (inferred)")
-        });
         let others = l.others.iter().map(|(task, n)| format!("{n} of {task}"));
         let others: Vec<String> = others.collect();
         let others = match others.as_slice() {
             [] => String::new(),
             all => format!(", the others {}", listed(all)),
         };
-        format!("{what}{}{share}{every}{stopped}{rate}{evenly}{others}", l.whose)
+        format!("{what}{}{share}{every}{stopped}{rate}{others}", l.whose)
     };
     let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
     let forgotten = g.forgotten.map_or_else(String::new, |f| {

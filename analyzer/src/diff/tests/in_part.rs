@@ -5,7 +5,8 @@ use crate::diff::{Diff, Outcome};
 use crate::facts::Facts;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
-const IN_PART: &str = "answers of servers that both sides have are all that is compared";
+const IN_PART: &str =
+    "compared are only answers of servers that both sides have, and whether servers answer and openings get through";
 
 /// A real recording of round trips, with so many large datagrams beside them, each answer so much later.
 fn beside(datagrams: u32, later_ns: i64) -> Facts {
@@ -48,7 +49,11 @@ fn answers_are_compared_and_nothing_else_is() {
     );
     assert!(d.rates.iter().all(|r| r.metric.starts_with("app.")));
     assert_eq!(d.breakdowns.len(), 0);
-    assert!(d.withheld.iter().any(|w| w.metric == "all but answers by server"));
+    assert!(
+        d.withheld
+            .iter()
+            .any(|w| w.metric == "all but answers and openings by server")
+    );
 }
 
 #[test]

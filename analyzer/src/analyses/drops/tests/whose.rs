@@ -208,30 +208,3 @@ fn the_end_that_lost_most_is_named() {
         ("to 10.0.0.1:443", None)
     );
 }
-
-/// 25 of 36 SYNs a second go on, as many in each: a limit. As many on average at random: none. In too few seconds: none.
-#[test]
-fn what_goes_on_evenly_is_told_from_chance() {
-    let syn = |n: u32, ms: i64| HopRow {
-        skb_id: SkbId(n),
-        time_ns: ms * 1_000_000,
-        cpu: 0,
-        kind: "rx",
-        dev: Name::new(b"eth1"),
-        bytes: Some(74),
-        confidence: Confidence::Strong,
-    };
-    let of = |seconds: u32, dropped: &dyn Fn(u32) -> bool| {
-        let all: Vec<HopRow> = (0..=36 * seconds).map(|n| syn(n, i64::from(n) * 1_000 / 36)).collect();
-        let all: Vec<&HopRow> = all.iter().collect();
-        crate::analyses::drops::whose::evenly(&all, |h| dropped(h.skb_id.0))
-    };
-    // One more or less at the border of a second.
-    let limit = |n: u32| n % 36 >= 25 && n != 61;
-    let told = of(10, &limit).unwrap();
-    assert!((told - 25.1).abs() < 1e-9, "{told}");
-    let mut random = crate::stat::SplitMix64::seeded([7]);
-    let chance: Vec<bool> = (0..400).map(|_| random.below(36) >= 25).collect();
-    assert_eq!(of(10, &|n| chance[n as usize]), None);
-    assert_eq!(of(4, &limit), None);
-}
