@@ -94,6 +94,15 @@ third() {
     address router rd 10.9.3.1/24
     other ip route add default via 10.9.3.1
 }
+# name_server PAUSE EACH: 10.9.2.3 answers names at once, but asks 10.9.3.2, which takes so long, for each so many'th
+name_server() {
+    third
+    server ip addr add 10.9.2.3/32 dev s0
+    router ip route add 10.9.2.3 dev rs
+    other python3 "$here/traffic.py" serve resolver 53 pause="$1" &
+    server python3 "$here/traffic.py" serve resolver 53 address=10.9.2.3 to=10.9.3.2 each="$2" &
+    sleep 0.4
+}
 # node NAMESPACE DEVICE OWN OTHER POD NET NET2 MTU DF: a node with one pod behind a bridge, whose packets for the other node's pods a VXLAN carries
 node() {
     namespace "$5"

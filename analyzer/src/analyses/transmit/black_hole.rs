@@ -1,6 +1,6 @@
 //! A path MTU black hole (RFC 2923): to one peer no large segment is acknowledged, however often it is sent again, while the small ones are.
 //!
-//! Needs `tx`, `skbs`, `connections`, `retransmits`, `drops`, `hops`, `lineage`, `snapshots`. Inferred: what loses them is not in this recording.
+//! Needs `tx`, `skbs`, `connections`, `retransmits`, `drops`, `hops`, `lineage`, settings. Inferred: what loses them is not in this recording.
 //! Of all that a host sends to another one from the first of these on. A path that loses everything loses the small ones, too, and one that
 //! loses at random lets some of the large ones through; what is lost of single connections (by the hash of their ports) is not told by others: small packets
 //! of the very connections, or handshakes that this end accepted, must have come through meanwhile: a SYN-ACK alone may be of a proxy, or of a listener whose accept queue is full.
@@ -25,7 +25,7 @@ use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::tcp::role::{Role, RoleBy};
 use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass};
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
-use crate::snapshots::field;
+use crate::settings::OTHERS;
 
 /// Fewest segments that were lost so, and connections of these.
 const FEWEST: usize = 3;
@@ -37,6 +37,8 @@ const LARGE: u32 = 1200;
 /// Fewest small ones that were acknowledged at once; and so many times as many as were sent again.
 const SMALL: u64 = 5;
 const TIMES: u64 = 10;
+/// Whether TCP looks for a smaller MTU by itself.
+const PROBING: &str = "net.ipv4.tcp_mtu_probing";
 /// Part of what is lost that must have been seen last where it is said to be.
 const MOST: f64 = 2.0 / 3.0;
 
@@ -74,7 +76,7 @@ pub struct BlackHole {
     pub dev: String,
     /// Its MTU, by the lists of links.
     pub mtu: Option<u32>,
-    /// `net.ipv4.tcp_mtu_probing`, where it was read.
+    /// `net.ipv4.tcp_mtu_probing`, where all namespaces that were read have the same.
     pub probing: Option<u8>,
     /// Whether the recording would tell of an ICMP message that made TCP send smaller ones: none did.
     pub icmp_told: bool,
@@ -261,7 +263,8 @@ impl<'f> Case<'f> {
             since_ns: before.find(large).map(|_| self.first.saturating_sub(start)),
             elsewhere: others.iter().map(|(_, n)| n).sum(),
             others: others.iter().map(|(to, _)| to.to_string()).collect(),
-            mtu: dev.and_then(|dev| mtu(facts, &dev.text())),
+            // Where devices of that name have several, it is no number.
+            mtu: dev.and_then(|dev| facts.settings.0.get(&format!("{} mtu", dev.text()))?.parse().ok()),
             dev: dev.map_or_else(String::new, |dev| dev.text().into_owned()),
             probing: probing(facts),
             icmp_told: ICMP.iter().all(|event| facts.capture.recorded(event)),
@@ -314,20 +317,10 @@ fn last_dev(facts: &Facts, lost: &[&TxRow]) -> Option<Name> {
     most.filter(|(_, n)| *n as f64 >= MOST * lost.len() as f64).map(|m| m.0)
 }
 
-/// Of a device of that name, where all that have it have the same.
-fn mtu(facts: &Facts, dev: &str) -> Option<u32> {
-    let links = facts.snapshots.iter().filter(|r| r.what == "links");
-    let own = links.filter(|r| field(&r.line, "name") == Some(dev));
-    one_value(own.filter_map(|r| field(&r.line, "mtu")?.parse().ok()))
-}
-
+/// `net.ipv4.tcp_mtu_probing`, where all namespaces that were read have the same.
 fn probing(facts: &Facts) -> Option<u8> {
-    let lines = facts.snapshots.iter().filter(|r| r.what == "sysctl");
-    let own = lines.filter_map(|r| r.line.strip_prefix("net.ipv4.tcp_mtu_probing = "));
-    one_value(own.filter_map(|v| v.trim().parse().ok()))
-}
-
-fn one_value<T: PartialEq>(mut of: impl Iterator<Item = T>) -> Option<T> {
-    let first = of.next()?;
-    of.all(|v| v == first).then_some(first)
+    let all = &facts.settings.0;
+    let own = all.get(PROBING)?;
+    let others = all.get(&format!("{PROBING}{OTHERS}")).is_none_or(|v| v == own);
+    own.parse().ok().filter(|_| others)
 }

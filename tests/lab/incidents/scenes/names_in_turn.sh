@@ -4,12 +4,7 @@
 # first: 5 times, one after the other
 # page: 10.9.3.2:53
 plant() {
-    third
-    server ip addr add 10.9.2.3/32 dev s0
-    router ip route add 10.9.2.3 dev rs
+    name_server 0.15 5
     serve server echo 7341
-    other python3 "$here/traffic.py" serve resolver 53 pause=0.15 &
-    server python3 "$here/traffic.py" serve resolver 53 address=10.9.2.3 to=10.9.3.2 &
-    sleep 0.4
 }
 traffic() { ask searches 10.9.2.2 7341 4 resolver=10.9.2.3; }

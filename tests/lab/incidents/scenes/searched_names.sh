@@ -4,13 +4,8 @@
 # first: 10.9.1.1:7353
 # first: by UDP 1.0 -> 5.0 times
 plant() {
-    third
-    server ip addr add 10.9.2.3/32 dev s0
-    router ip route add 10.9.2.3 dev rs
+    name_server 0.003 1
     serve server echo 7354
-    other python3 "$here/traffic.py" serve resolver 53 pause=0.003 &
-    server python3 "$here/traffic.py" serve resolver 53 address=10.9.2.3 to=10.9.3.2 each=1 &
-    sleep 0.4
     serve router pool 7353 to=10.9.2.2:7354 size=3 resolver=10.9.2.3 names="$([ "$side" = after ] && echo 5 || echo 1)"
 }
 traffic() { ask requests 10.9.1.1 7353 4 threads=2 gap=0.02; }

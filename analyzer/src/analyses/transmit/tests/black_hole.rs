@@ -14,7 +14,6 @@ use crate::reconstruct::skb::tables::{HopRow, SkbRow};
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
 use crate::reconstruct::whose::{Carries, Owner};
-use crate::snapshots::tables::SnapshotRow;
 use crate::testing::tcp::{born, connection};
 
 const S: i64 = 1_000_000_000;
@@ -94,17 +93,9 @@ fn large_segments_to_one_peer_vanish_and_small_ones_do_not() {
             confidence: crate::Confidence::Certain,
         });
     }
-    let row = |what: &str, line: &str| SnapshotRow {
-        what: what.into(),
-        netns: None,
-        start: true,
-        end: true,
-        line: line.into(),
-    };
-    f.snapshots = vec![
-        row("links", "ifindex=3 name=tun1 mtu=1500"),
-        row("sysctl", "net.ipv4.tcp_mtu_probing = 0"),
-    ];
+    let set = |f: &mut Facts, name: &str, value: &str| f.settings.0.insert(name.into(), value.into());
+    set(&mut f, "tun1 mtu", "1500");
+    set(&mut f, "net.ipv4.tcp_mtu_probing", "0");
     let said = words(&found(&f).unwrap());
     let end = "a path MTU black hole beyond tun1, by which they were seen to leave last (inferred); no ICMP message made TCP send smaller ones, the MTU of tun1 is 1500, tcp_mtu_probing is 0";
     assert!(said.ends_with(end), "{said}");
@@ -117,8 +108,11 @@ fn large_segments_to_one_peer_vanish_and_small_ones_do_not() {
     f.hops = hops;
     assert_eq!(found(&f).unwrap().dev, "tun1");
     // Devices of one name with several MTUs.
-    f.snapshots.push(row("links", "ifindex=3 name=tun1 mtu=1400"));
+    set(&mut f, "tun1 mtu", "1400 | 1500");
     assert_eq!(found(&f).unwrap().mtu, None);
+    // Another namespace has it otherwise: which of them is this one's is not known.
+    set(&mut f, "net.ipv4.tcp_mtu_probing@netns", "1");
+    assert_eq!(found(&f).unwrap().probing, None);
     // They came to a host of the recording.
     for h in &mut f.hops {
         (h.kind, h.dev) = ("rx", Name::new(b"eth0"));
