@@ -15,8 +15,12 @@ plant() {
     ask requests 10.9.9.9 7427 9 gap=0.02 threads=4 &
     sleep 1
     if [ "$side" = after ]; then
-        router nft flush chain ip vip pre
-        router nft add rule ip vip pre ip daddr 10.9.9.9 tcp dport 7427 dnat to numgen inc mod 2 map '{ 0 : 10.9.2.2, 1 : 10.9.3.2 }'
+        # In one transaction: between two there is no rule that translates, so conntrack lets go of its hooks, and what a server sends meanwhile
+        # comes to the client from an address that it never asked, which is answered with a RST.
+        router nft -f - <<'RULES'
+flush chain ip vip pre
+add rule ip vip pre ip daddr 10.9.9.9 tcp dport 7427 dnat to numgen inc mod 2 map { 0 : 10.9.2.2, 1 : 10.9.3.2 }
+RULES
     fi
 }
 traffic() { ask requests 10.9.9.9 7427 4 gap=0.2 new=1 threads=2; }
