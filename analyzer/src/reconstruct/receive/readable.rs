@@ -77,16 +77,17 @@ impl Fifo {
         since
     }
 
+    /// Whether a unit waits in the line.
+    fn in_line(&self, id: UnitId, units: &Units) -> bool {
+        let place = units.get(id).and_then(|u| u.place);
+        matches!(place, Some(Place::Line(at)) if at >= self.line.start() && self.line.from(at).next() == Some(id))
+    }
+
     /// Brings the units into the order that a read proves.
     pub(super) fn order_by(&mut self, read: &Taken, units: &mut Units) {
-        if !self.doubts_remain(units) || read.bytes == 0 {
+        if !self.doubts_remain(units) || read.bytes == 0 || read.all == Some(false) {
             return;
         }
-        let all: Vec<UnitId> = (self.line.from(self.line.start()))
-            .zip(self.line.start()..)
-            .filter(|(id, place)| is_at(units, *id, Place::Line(*place)))
-            .map(|(id, _)| id)
-            .collect();
         let there = |u: &Unit| u.start <= read.at && u.ready.is_none_or(|t| t <= read.at);
         // A skb that a copy names has its own bytes first in it, whatever was counted of them by order; but where all were
         // counted, what the copy takes is others' (`named`).
@@ -101,16 +102,26 @@ impl Fifo {
                 .map_or(0, |u| u64::from(bytes(id, u)))
         };
         let released = |id: &UnitId| !read.named.contains(id) && units.get(*id).is_some_and(|u| u.held && there(u));
-        if all.len() > MOST {
-            return;
-        }
-        let (guessed, sure): (Vec<UnitId>, Vec<UnitId>) = all.iter().copied().partition(released);
         let mut apart: Vec<UnitId> = self.first.iter().chain(&read.named).copied().collect();
-        apart.retain(|id| !all.contains(id));
+        apart.retain(|id| !self.in_line(*id, units));
         apart.sort_unstable();
         apart.dedup();
         let first: u64 = apart.iter().map(left).sum();
-        let sure = first + sure.iter().map(left).sum::<u64>();
+        // Most reads take less than what is sure to be there: they are done with before all that waits is looked at.
+        let (mut all, mut guessed, mut sure) = (vec![], vec![], first);
+        for (id, place) in self.line.from(self.line.start()).zip(self.line.start()..) {
+            if !is_at(units, id, Place::Line(place)) {
+                continue;
+            }
+            all.push(id);
+            match released(&id) {
+                true => guessed.push(id),
+                false => sure += left(&id),
+            }
+            if sure > u64::from(read.bytes) || all.len() > MOST {
+                return;
+            }
+        }
         let Some(over) = u64::from(read.bytes).checked_sub(sure) else {
             return;
         };
@@ -120,7 +131,7 @@ impl Fifo {
             Some(*sum)
         });
         let whole = ends.any(|sum| sum == u64::from(read.bytes));
-        if read.all == Some(false) || (read.all.is_none() && whole) {
+        if read.all.is_none() && whole {
             return;
         }
         let Some(part) = part_of(&guessed.iter().map(left).collect::<Vec<_>>(), over) else {
