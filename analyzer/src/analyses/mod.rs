@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, application, lifetimes, napi, drops, neighbours, opens, datagrams, paths, counters, tcp\
+//! Facts -> quality, application, lifetimes, napi, cpus, drops, neighbours, opens, datagrams, paths, counters, tcp\
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
@@ -11,6 +11,7 @@
 pub mod application;
 pub mod breakdown;
 pub mod counters;
+pub mod cpus;
 pub mod datagrams;
 pub mod drops;
 pub mod exemplars;
@@ -75,6 +76,8 @@ pub struct Answers {
     pub lifetimes: Outcome<lifetimes::Lifetimes>,
     /// How do softirq and NAPI run?
     pub napi: Outcome<napi::Napi>,
+    /// How busy were the CPUs, and was their time stolen?
+    pub cpus: Outcome<cpus::Cpus>,
     /// What was dropped, why, and does it matter?
     pub drops: Outcome<drops::Drops>,
     /// Did frames go to a wrong link-layer address?
@@ -125,7 +128,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let (neighbours, flapping) = (neighbours::answer(facts), neighbours::flapping(facts));
     let opens = opens::answer(facts);
     let datagrams = datagrams::answer(facts);
-    let counters = counters::answer(facts);
+    let (counters, cpus) = (counters::answer(facts), cpus::answer(facts));
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
     let ((napi, tcp), ((lifetimes, quality), (application, paths))) = of_rows;
@@ -135,7 +138,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         (&opens, &datagrams, &application),
         &receive,
         (&transmit, &breakdown, &paths),
-        &napi,
+        (&napi, &cpus),
         (&drops, (&neighbours, &flapping), &counters),
         &tcp,
     );
@@ -151,6 +154,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         paths,
         lifetimes,
         napi,
+        cpus,
         drops,
         neighbours,
         flapping,

@@ -90,6 +90,7 @@ pub fn text(what: &str, text: &str, names: &Names, put: &mut dyn FnMut(Key, u64)
         "net/stat/arp_cache" => of_cpus(text, &mut |name, value| of("arp_cache", None, "", name, value)),
         "net/stat/ndisc_cache" => of_cpus(text, &mut |name, value| of("ndisc_cache", None, "", name, value)),
         "net/dev" => dev(text, &mut |dev, name, value| of("dev", netns, dev, name, value)),
+        "stat" => cpu_times(text, &mut |cpu, name, value| of("stat", None, cpu, name, value)),
         "qdiscs" | "classes" => {
             let class = what == "classes";
             for line in text.lines() {
@@ -218,6 +219,32 @@ fn softnet(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
         let of = column(SOFTNET_CPU).map_or_else(|| "all CPUs".to_owned(), |cpu| format!("CPU {cpu}"));
         for (name, value) in SOFTNET.iter().filter_map(|(n, name)| Some((name, column(*n)?))) {
             put(&of, name, value);
+        }
+    }
+}
+
+/// Kinds of a CPU's time in /proc/stat, in the order of its columns; what a CPU gives to guests is in `user` and `nice`.
+const CPU_TIMES: [&str; 8] = [
+    "user_ticks",
+    "nice_ticks",
+    "system_ticks",
+    "idle_ticks",
+    "iowait_ticks",
+    "irq_ticks",
+    "softirq_ticks",
+    "steal_ticks",
+];
+
+/// `cpu0 238247 2990 …`, ticks of 10 ms (USER_HZ). The line of all CPUs is the sum of these.
+fn cpu_times(text: &str, put: &mut dyn FnMut(&str, &str, u64)) {
+    for line in text.lines().take_while(|l| l.starts_with("cpu")) {
+        let mut words = line.split_ascii_whitespace();
+        let cpu = words.next().and_then(|w| w.strip_prefix("cpu")?.parse::<u32>().ok());
+        let Some(cpu) = cpu else { continue };
+        for (name, value) in CPU_TIMES.iter().zip(words) {
+            if let Ok(value) = value.parse() {
+                put(&format!("CPU {cpu}"), name, value);
+            }
         }
     }
 }

@@ -7,13 +7,13 @@ use crate::table::{Cell, TableDef, col};
 /// A counter of the kernel, before and after the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterRow {
-    /// Which text: `snmp`, `netstat`, `snmp6`, `sockstat`, `softnet`, `nf_conntrack`, `arp_cache`, `ndisc_cache`, `dev`, `qdisc`, `nic`.
+    /// Which text: `snmp`, `netstat`, `snmp6`, `sockstat`, `softnet`, `nf_conntrack`, `arp_cache`, `ndisc_cache`, `dev`, `stat`, `qdisc`, `nic`.
     pub source: &'static str,
     /// Network namespace (inode), when it is of one and known.
     pub netns: Option<u64>,
     /// Device, CPU or qdisc; empty when it is of the whole namespace.
     pub of: String,
-    /// As `nstat`, `ip -s link`, `tc -s qdisc` or `ethtool -S` name it.
+    /// As `nstat`, `ip -s link`, `tc -s qdisc`, proc_stat(5) or `ethtool -S` name it.
     pub name: String,
     /// Before the recording.
     pub start: Option<u64>,
@@ -92,7 +92,7 @@ pub static COUNTERS: TableDef<CounterRow> = TableDef {
             "source",
             "",
             Str,
-            "text it is from: snmp, netstat, snmp6, sockstat, softnet, nf_conntrack, arp_cache, ndisc_cache, dev, qdisc, nic",
+            "text it is from: snmp, netstat, snmp6, sockstat, softnet, nf_conntrack, arp_cache, ndisc_cache, dev, stat, qdisc, nic",
             |r, _| { Cell::str(r.source) }
         ),
         col!(
@@ -113,7 +113,7 @@ pub static COUNTERS: TableDef<CounterRow> = TableDef {
             "name",
             "",
             Str,
-            "as nstat, ip -s link, tc -s qdisc or ethtool -S name it",
+            "as nstat, ip -s link, tc -s qdisc, proc_stat(5) (a CPU's time, in ticks of 10 ms) or ethtool -S name it",
             |r, _| Cell::str(r.name.as_str())
         ),
         col!(

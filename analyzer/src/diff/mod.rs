@@ -11,6 +11,9 @@
 //!                    -> breakdown (mean per unit by stage), settings and what they stand beside                  -> verdict
 //! ```
 //!
+//! Folders, in the order of that way: `sides` (what is compared, and whether it can be), `values` (durations and counts of each side), `judged` (the tests, and what is no
+//! difference of what it seems to be), `servers` (answers, and what else differs of those who give and ask for them), `said` (verdict and lines).
+//!
 //! The verdict begins with causes that have a name (`causes`), what users feel (`answers`, `speed`), then with counts that load does not explain. Where the units of a metric
 //! are others (`mix`), shorter times are no improvement.
 //!
@@ -20,85 +23,29 @@
 //! a recording shows how things vary. What varies only between recordings, one recording a side cannot tell: give groups.
 //! Method and measured figures: docs/diff.md.
 
-mod above;
-mod again;
-mod alike;
-mod answers;
-mod asking;
-mod asks;
-mod attempts;
-mod behind;
-mod beside;
-mod breakdown;
-mod causes;
-mod clients;
-mod common;
-mod compare;
-mod counted;
-mod divided;
-mod ends;
-mod exchanges;
-mod failing;
-mod few;
-mod fewer;
-mod gather;
-mod held;
-mod kernel;
-mod large;
-mod lead;
-mod lines;
-mod load;
-mod manifold;
-mod metrics;
-mod mix;
-mod mixture;
-mod moved;
-mod moves;
-mod options;
-mod parity;
-mod parts;
-mod paths;
-mod pauses;
-mod pools;
-mod prevented;
-mod rates;
-mod recorded;
-mod reopened;
-mod resent;
-mod reserve;
-mod rtt;
+mod judged;
 pub mod rules;
-mod service;
-mod settings;
-mod shared_out;
-mod sizes;
-mod slices;
-mod slowest;
-mod speed;
-mod stopped;
-mod streams;
-mod tails;
-mod talks;
+mod said;
+mod servers;
+mod sides;
 #[cfg(test)]
 mod tests;
-mod usual;
-mod verdict;
-mod weigh;
+mod values;
 
-pub use asks::{Asked, Asks};
-pub use breakdown::{Breakdown, Part};
-pub use compare::{Metric, Shift};
-pub use failing::Failing;
-pub use few::{Few, Handful};
-pub use kernel::CounterChange;
-pub use metrics::Which;
-pub use options::{DiffOptions, Window, devices, empty_window};
-pub use parity::{Check, Level};
-pub use rates::{Kind, Measured, Rate};
+pub use judged::compare::{Metric, Shift};
+pub use judged::rates::{Kind, Measured, Rate};
 pub use rules::Rules;
-pub use settings::SettingChange;
-pub use stopped::{Asking, Stopped};
-pub use verdict::{ENOUGH, Outcome, Verdict};
+pub use said::verdict::{ENOUGH, Outcome, Verdict};
+pub use servers::asks::{Asked, Asks};
+pub use servers::failing::Failing;
+pub use servers::few::{Few, Handful};
+pub use servers::stopped::{Asking, Stopped};
+pub use sides::kernel::CounterChange;
+pub use sides::options::{DiffOptions, Window, devices, empty_window};
+pub use sides::parity::{Check, Level};
+pub use sides::settings::SettingChange;
+pub use values::breakdown::{Breakdown, Part};
+pub use values::metrics::Which;
 
 use crate::facts::Facts;
 use crate::stat::holm;
@@ -172,15 +119,15 @@ pub struct Diff {
 /// Compares two groups of recordings; usually one of each.
 pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Diff {
     let mut sides = (
-        options::Recording::all(before, &options.devices, options.before_window),
-        options::Recording::all(after, &options.devices, options.after_window),
+        sides::options::Recording::all(before, &options.devices, options.before_window),
+        sides::options::Recording::all(after, &options.devices, options.after_window),
     );
-    let hidden = slices::hidden(&sides.0, &sides.1);
+    let hidden = sides::slices::hidden(&sides.0, &sides.1);
     for r in sides.0.iter_mut().chain(&mut sides.1) {
         r.by_port = hidden;
     }
-    let mut parity = parity::checks(&sides.0, &sides.1);
-    let (left_out, told) = common::left_out(&sides.0, &sides.1).unzip();
+    let mut parity = sides::parity::checks(&sides.0, &sides.1);
+    let (left_out, told) = sides::common::left_out(&sides.0, &sides.1).unzip();
     parity.extend(told);
     let left_of = |at: usize, nth: usize| left_out.as_ref()?.get(at)?.get(nth);
     for (nth, r) in sides.0.iter_mut().enumerate() {
@@ -190,38 +137,38 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         r.left_out = left_of(1, nth);
     }
     let apart = match hidden {
-        true => clients::Apart::default(),
-        false => clients::Apart::of(&sides.0, &sides.1),
+        true => servers::clients::Apart::default(),
+        false => servers::clients::Apart::of(&sides.0, &sides.1),
     };
     for r in sides.0.iter_mut().chain(&mut sides.1) {
         r.apart = Some(&apart);
     }
-    let usual = usual::Usual::of(&sides.0, &sides.1);
+    let usual = values::usual::Usual::of(&sides.0, &sides.1);
     for r in sides.0.iter_mut().chain(&mut sides.1) {
         r.usual = Some(&usual);
     }
     let (b, a) = (&sides.0[..], &sides.1[..]);
     let mut withheld = vec![];
     let (mut metrics, mut rates) = (vec![], vec![]);
-    let mut servers = answers::Servers::default();
-    let mut resent = resent::Told::default();
+    let mut servers = servers::Servers::default();
+    let mut resent = said::resent::Told::default();
     // Answers of a server that both sides have are the same whatever else there is.
-    let by_traffic = prevented::by_traffic_alone(&parity);
+    let by_traffic = said::prevented::by_traffic_alone(&parity);
     if by_traffic && parity.iter().any(|c| c.level == Level::Prevents) {
         let mut others = vec![];
-        (metrics, servers) = compare::metrics(b, a, options, compare::Of::AnswersByServer, &mut others);
+        (metrics, servers) = judged::compare::metrics(b, a, options, judged::compare::Of::AnswersByServer, &mut others);
         match metrics.is_empty() {
             true => {
-                servers = answers::Servers::default();
-                stopped::fill(&mut servers, b, a, &mut withheld);
+                servers = servers::Servers::default();
+                servers::stopped::fill(&mut servers, b, a, &mut withheld);
             }
             false => {
-                servers = prevented::answers_alone(servers);
+                servers = said::prevented::answers_alone(servers);
                 withheld = others;
-                prevented::in_part(&mut parity);
+                said::prevented::in_part(&mut parity);
             }
         }
-        rates = rates::of_requests(b, a, options, &mut withheld);
+        rates = judged::rates::of_requests(b, a, options, &mut withheld);
     }
     let in_part = !metrics.is_empty();
     let prevented = parity.iter().find(|c| c.level == Level::Prevents);
@@ -232,20 +179,20 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }),
         None if in_part => withheld.push(Withheld {
             metric: "all but answers and openings by server".into(),
-            because: prevented::IN_PART.into(),
+            because: said::prevented::IN_PART.into(),
         }),
         None => {
-            (metrics, servers) = compare::metrics(b, a, options, compare::Of::All, &mut withheld);
+            (metrics, servers) = judged::compare::metrics(b, a, options, judged::compare::Of::All, &mut withheld);
             let again;
-            (rates, again) = rates::rates(b, a, options, &mut withheld);
-            resent = resent::Told::of(again, b, a);
+            (rates, again) = judged::rates::rates(b, a, options, &mut withheld);
+            resent = said::resent::Told::of(again, b, a);
         }
     }
     let mut breakdowns = match prevented {
-        None if !in_part => breakdown::breakdowns(b, a),
+        None if !in_part => values::breakdown::breakdowns(b, a),
         _ => vec![],
     };
-    breakdowns.retain(|l| compare::withheld_total(l.ledger, &withheld).is_none());
+    breakdowns.retain(|l| judged::compare::withheld_total(l.ledger, &withheld).is_none());
     let tests = adjust(&mut metrics, &mut rates);
     for m in &mut metrics {
         m.judge(options, tests);
@@ -254,30 +201,35 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         r.adds(&breakdowns);
         r.judge(options, tests);
     }
-    moved::moderate(&mut rates, &servers.stopped);
+    judged::moved::moderate(&mut rates, &servers.stopped);
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
-    let mixes = mix::Mixes::of(b, a);
-    reopened::mark(&mut servers.asks, &rates, options);
+    let mixes = judged::mix::Mixes::of(b, a);
+    servers::reopened::mark(&mut servers.asks, &rates, options);
     for m in changed {
         let mix = mixes.why(&m.which).map(str::to_owned);
         if let Some(mix) = mix.or_else(|| Asks::why(&servers.asks, &m.which)) {
             m.withdraw(mix);
         }
     }
-    mixture::moderate(&mut metrics, b, a, &servers.asks, options);
-    fewer::moderate(&mut metrics, &mut rates, &servers.asks, fewer::refused_more(b, a));
-    fewer::in_part(&mut metrics);
-    fewer::in_no_stage(&mut metrics, &rates);
+    judged::mixture::moderate(&mut metrics, b, a, &servers.asks, options);
+    judged::fewer::moderate(
+        &mut metrics,
+        &mut rates,
+        &servers.asks,
+        judged::fewer::refused_more(b, a),
+    );
+    judged::fewer::in_part(&mut metrics);
+    judged::fewer::in_no_stage(&mut metrics, &rates);
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
-    let mut settings = settings::changes(before, after);
+    let mut settings = sides::settings::changes(before, after);
     let whole = options.before_window.is_none() && options.after_window.is_none() && options.devices.is_empty();
     if whole {
-        servers.held = held::of(b, a);
+        servers.held = servers::held::of(b, a);
     }
-    servers.transfers = beside::left_by([b, a], &settings);
+    servers.transfers = judged::beside::left_by([b, a], &settings);
     stand_beside(&mut settings, &metrics, &rates, &servers);
-    let counters = kernel::differ(b, a, options);
+    let counters = sides::kernel::differ(b, a, options);
     let parts = options.before_window.is_some() || options.after_window.is_some();
     if hidden && prevented.is_none() {
         withheld.push(Withheld {
@@ -287,10 +239,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     let (causes, speeds) = match prevented {
         // Services are told by their addresses.
-        None if !parts && !hidden && !in_part => (causes::said(b, a), speed::Speeds::of(b, a)),
+        None if !parts && !hidden && !in_part => (said::causes::said(b, a), values::speed::Speeds::of(b, a)),
         _ => <_>::default(),
     };
-    let verdict = verdict::Judged {
+    let verdict = said::verdict::Judged {
         causes: &causes,
         speeds: &speeds,
         resent: &resent,
@@ -307,8 +259,8 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     .verdict();
     Diff {
         options: options.clone(),
-        before: b.iter().map(options::Recording::side).collect(),
-        after: a.iter().map(options::Recording::side).collect(),
+        before: b.iter().map(sides::options::Recording::side).collect(),
+        after: a.iter().map(sides::options::Recording::side).collect(),
         verdict,
         parity,
         metrics,
@@ -341,14 +293,14 @@ fn adjust(metrics: &mut [Metric], rates: &mut [Rate]) -> usize {
 }
 
 /// Names at each setting what changed and it may have to do with; those that have such come first.
-fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rate], servers: &answers::Servers) {
+fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rate], servers: &servers::Servers) {
     let mut of: Vec<(usize, &String)> = vec![];
     for m in metrics.iter().filter(|m| m.outcome != Outcome::Same) {
-        let at = beside::of_metric(settings, &m.which, servers);
+        let at = judged::beside::of_metric(settings, &m.which, servers);
         of.extend(at.into_iter().map(|at| (at, &m.metric)));
     }
     for r in rates.iter().filter(|r| r.outcome != Outcome::Same) {
-        let at = beside::of_rate(settings, &r.metric, servers);
+        let at = judged::beside::of_rate(settings, &r.metric, servers);
         of.extend(at.into_iter().map(|at| (at, &r.metric)));
     }
     for (at, name) in of {

@@ -36,6 +36,7 @@ mod strangers;
 mod tests;
 mod translated;
 mod turned_away;
+mod untranslated;
 
 pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
@@ -57,6 +58,7 @@ pub(crate) use scans::scanning;
 pub use turned_away::TurnedAway;
 
 use self::moved::Twin;
+use self::untranslated::Untranslated;
 use super::neighbours::flapping;
 
 /// Slowest attempts kept.
@@ -148,6 +150,8 @@ pub struct Reset {
     pub flapped: u64,
     /// Each by another server than the one that the connection was with, which sent none: a translation changed; inferred.
     pub elsewhere: bool,
+    /// Each because its server's packets came to the client from the server's own end, which is this; empty: none. Inferred.
+    pub untranslated: String,
     /// When each was, ns since the start of the recording; only of these.
     #[serde(skip)]
     pub times: Vec<i64>,
@@ -258,8 +262,8 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     })
 }
 
-/// What RSTs of one group have in common: direction, sender and whether that is a twin or another server, service, reason, who ended a complete exchange.
-type Group = (bool, Sender, (Twin, bool), String, String, Option<String>);
+/// What RSTs of one group have in common: direction, sender and whether that is a twin or another server or none was translated, service, reason, who ended a complete exchange.
+type Group = (bool, Sender, (Twin, bool, Untranslated), String, String, Option<String>);
 
 /// RSTs by kind, and how many came.
 fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) {
@@ -284,13 +288,21 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
     let mut received = 0;
     let complete = complete::complete(facts);
     let (closes, mut aborted) = (aborted::Closes::of(facts), BTreeMap::<Option<Id>, Vec<_>>::new());
-    let (twin, elsewhere) = (moved::twins(facts), translated::elsewhere(facts));
+    let (twin, elsewhere, untranslated) = (
+        moved::twins(facts),
+        translated::elsewhere(facts),
+        untranslated::untranslated(facts),
+    );
     let mut turned: BTreeMap<Option<Id>, Vec<(ConnectionId, i64)>> = BTreeMap::new();
     let mut between: BTreeMap<Option<Id>, Vec<(ConnectionId, i64)>> = BTreeMap::new();
     let mut groups: BTreeMap<Group, Reset> = BTreeMap::new();
     let all = facts.resets.iter().enumerate();
     for (at, r) in all.filter(|(_, r)| !of_refused(r) && !told(r)) {
         received += u64::from(r.received);
+        let not_translated = untranslated(r);
+        if not_translated == Untranslated::Same {
+            continue;
+        }
         // Of a server the local port says which service it is, of a client the remote one.
         let (here, there) = (r.from.map_or(0, |f| f.1), r.to.map_or(u16::MAX, |t| t.1));
         let service = if here < there { end(r.from) } else { end(r.to) };
@@ -305,7 +317,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
             .entry((
                 r.received,
                 sender,
-                (by_twin, other),
+                (by_twin, other, not_translated),
                 service,
                 r.reason.clone(),
                 by.clone(),
@@ -326,7 +338,11 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                 listens: by_twin == Twin::Listener,
                 moved: vec![],
                 flapped: 0,
-                elsewhere: other,
+                elsewhere: other && not_translated == Untranslated::No,
+                untranslated: match not_translated {
+                    Untranslated::Ended(own) => end(Some(own)),
+                    _ => String::new(),
+                },
                 times: vec![],
                 aborted: None,
                 rejected: None,
@@ -347,7 +363,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
             let of = r.connection.map(|c| (c, r.time_ns));
             turned.entry(group.first).or_default().extend(of);
         }
-        if other || by_twin != Twin::No {
+        if other || by_twin != Twin::No || not_translated != Untranslated::No {
             group
                 .times
                 .push(r.time_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0)));

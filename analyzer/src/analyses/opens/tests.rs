@@ -10,6 +10,7 @@ mod probed;
 mod raced;
 mod scans;
 mod translated;
+mod untranslated;
 
 use crate::analyses::verdict::Tone;
 use crate::testing::tcp::{SOCK, Sock};

@@ -43,6 +43,13 @@ impl Unknown {
         by.values_mut().for_each(|of| of.sort_unstable());
         Unknown(by)
     }
+    /// Whether one went from an end to another just before a time.
+    pub(super) fn sent(&self, from: End, to: End, before_ns: i64) -> bool {
+        let of = self.0.get(&from).map_or(&[][..], |of| of);
+        let last = of.partition_point(|(at, _)| *at <= before_ns);
+        let soon = |(at, end): &&(i64, End)| *end == to && before_ns.saturating_sub(*at) <= ARRIVES_NS;
+        of.get(..last).unwrap_or(&[]).iter().rev().take(4).any(|x| soon(&x))
+    }
     /// Who answered an attempt in the name of another, so that its own host knew nothing of it.
     pub(super) fn answered(&self, open: &OpenRow) -> Option<End> {
         let (from, to) = open.from.zip(open.to)?;

@@ -4,6 +4,7 @@ use crate::analyses::Outcome;
 use crate::analyses::application::Application;
 use crate::analyses::breakdown::{Breakdown, Group};
 use crate::analyses::counters::Counters;
+use crate::analyses::cpus::Cpus;
 use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::Drops;
 use crate::analyses::napi::Napi;
@@ -25,6 +26,7 @@ mod asked_on;
 mod black_hole;
 mod closes;
 mod counted;
+mod cpus;
 mod datagrams;
 mod drops;
 mod echo;
@@ -162,7 +164,7 @@ pub fn answer(
     (opens, udp, application): (&Outcome<Opens>, &Outcome<Datagrams>, &Outcome<Application>),
     receive: &Outcome<Receive>,
     (transmit, breakdown, paths): (&Outcome<Transmit>, &Breakdown, &Paths),
-    napi: &Outcome<Napi>,
+    (napi, cpus): (&Outcome<Napi>, &Outcome<Cpus>),
     (drops, (spells, flapping), counters): (&Outcome<Drops>, Entries<'_>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
@@ -320,9 +322,12 @@ pub fn answer(
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),
         Line {
             names_cause: napi.findings().is_some_and(|n| n.saturated.is_some()),
-            ..in_words(
-                line("napi", get(napi).map(|n| figures(softirqs::napi(n)))),
-                napi.findings().map(softirqs::napi_headline),
+            ..cpus::with_the_cpus(
+                in_words(
+                    line("napi", get(napi).map(|n| figures(softirqs::napi(n)))),
+                    napi.findings().map(softirqs::napi_headline),
+                ),
+                cpus.findings(),
             )
         },
     ];

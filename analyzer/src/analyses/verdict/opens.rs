@@ -356,6 +356,7 @@ mod tests {
             moved: vec![],
             flapped: 0,
             elsewhere: false,
+            untranslated: String::new(),
             times: vec![],
             aborted: None,
             rejected: None,

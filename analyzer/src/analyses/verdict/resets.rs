@@ -21,6 +21,7 @@ pub(super) fn reset(r: &Reset) -> Option<String> {
     };
     let was = was(r.resets);
     match (r.received, r.sender) {
+        (true, _) if !r.untranslated.is_empty() => Some(format!("{n} {was} reset {}", untranslated(r))),
         (true, _) if r.elsewhere => Some(format!("{n} {was} reset {}", elsewhere(r))),
         (true, "between") if r.twin || r.listens => Some(format!("{n} {was} reset {}", by_twin(r))),
         (true, "between") if r.rejected.is_some() => Some(format!("{n} {was} reset {}", by_rule(r))),
@@ -71,7 +72,7 @@ fn aborted(r: &Reset) -> String {
 
 /// It came, and the peer's TCP did not send it.
 pub(super) fn not_by_peer(r: &Reset) -> bool {
-    r.received && (r.sender == "between" || r.elsewhere)
+    r.received && (r.sender == "between" || r.elsewhere || !r.untranslated.is_empty())
 }
 
 /// By a rule that rejects.
@@ -88,6 +89,15 @@ fn elsewhere(r: &Reset) -> String {
     let when = spells(&r.times, r.duration_ns);
     format!(
         "not by the peer, which is in this recording and sent none, but by another listener of its port, that did not know them{when}: what they sent went to another server from then on, so the address translation (NAT, a service's) of established connections changed or was lost (inferred)"
+    )
+}
+
+/// Untranslated for a moment.
+fn untranslated(r: &Reset) -> String {
+    let when = spells(&r.times, r.duration_ns);
+    format!(
+        "by neither end: what their server sent came untranslated from its own address, {}, where the client's host knew no such connection and answered it by a RST{when}, so for a moment the address translation (NAT, a service's) of established connections was missing, as while its rules are loaded anew in several steps (a flush before the new ones; inferred)",
+        r.untranslated
     )
 }
 
@@ -136,6 +146,9 @@ pub(super) fn between_words(r: &Reset) -> String {
     let n = counted(r.resets, "connection", "connections");
     if r.elsewhere {
         return format!("{n} {} reset (first {}), {}", was(r.resets), r.label, elsewhere(r));
+    }
+    if !r.untranslated.is_empty() {
+        return format!("{n} {} reset (first {}) {}", was(r.resets), r.label, untranslated(r));
     }
     if r.rejected.is_some() {
         return format!("{n} {} reset (first {}) {}", was(r.resets), r.label, by_rule(r));
@@ -206,6 +219,7 @@ mod tests {
                 moved: vec![],
                 flapped: 0,
                 elsewhere: false,
+                untranslated: String::new(),
                 times: vec![],
                 duration_ns: 0,
                 rejected: None,

@@ -295,7 +295,8 @@ fn answers_are_compared_of_a_recording_with_itself_and_by_all_servers_where_name
 
 #[test]
 fn many_settings_are_told_in_number() {
-    use crate::diff::{SettingChange, beside::words};
+    use crate::diff::SettingChange;
+    use crate::diff::judged::beside::words;
     let change = |name: String, before: &str| SettingChange {
         name,
         before: before.into(),

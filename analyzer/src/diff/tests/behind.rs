@@ -3,7 +3,7 @@
 use super::samples::{facts, of};
 use crate::analyses::application::sockets;
 use crate::analyses::verdict::duration;
-use crate::diff::behind::Behind;
+use crate::diff::servers::behind::Behind;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::thread::Split;

@@ -1,9 +1,8 @@
 //! Clients whose answers take many times as long as others', and that ask more often on one side.
 
 use super::samples::facts;
-use crate::diff::clients::Apart;
-use crate::diff::options::Recording;
-use crate::diff::parts;
+use crate::diff::servers::{clients::Apart, parts};
+use crate::diff::sides::options::Recording;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 

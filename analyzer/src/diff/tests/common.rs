@@ -81,7 +81,7 @@ fn a_service_that_one_side_alone_knows_is_compared() {
 
 /// Puts so many units of a connection in, spread over the recording, each so long.
 fn put_units(f: &mut Facts, connection: ConnectionId, n: i64, ns: i64) {
-    let counts = |r: &&RxRow| crate::diff::metrics::rx_counts(r);
+    let counts = |r: &&RxRow| crate::diff::values::metrics::rx_counts(r);
     let like = f.rx.iter().find(counts).unwrap().clone();
     let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
     for at in 0..n {

@@ -2,8 +2,8 @@
 
 use super::samples::facts;
 use super::stopped::open as opened;
-use crate::diff::exchanges;
-use crate::diff::options::Recording;
+use crate::diff::servers::exchanges;
+use crate::diff::sides::options::Recording;
 use crate::facts::Facts;
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};

@@ -2,9 +2,11 @@
 
 use super::samples::{facts, of};
 use crate::diff::Outcome;
-use crate::diff::compare::Metric;
-use crate::diff::fewer::{harms, in_no_stage, refused_more};
-use crate::diff::options::Recording;
+use crate::diff::judged::{
+    compare::Metric,
+    fewer::{harms, in_no_stage, refused_more},
+};
+use crate::diff::sides::options::Recording;
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 

@@ -2,7 +2,11 @@
 
 use super::samples::{facts, of};
 use crate::counters::tables::CounterRow;
-use crate::diff::{Diff, DiffOptions, Outcome, Window, compare};
+use crate::diff::Diff;
+use crate::diff::DiffOptions;
+use crate::diff::Outcome;
+use crate::diff::Window;
+use crate::diff::compare;
 use crate::facts::Facts;
 use crate::reconstruct::transmit::tables::TxKind;
 

@@ -1,7 +1,8 @@
 //! Checks of recordings of other lengths, and of groups.
 
-use crate::diff::options::Recording;
-use crate::diff::{Check, Level, parity};
+use crate::diff::Check;
+use crate::diff::Level;
+use crate::diff::sides::{options::Recording, parity};
 use crate::facts::Facts;
 
 /// So long, with so many sockets opened in it, and so many older ones.

@@ -1,4 +1,8 @@
-use crate::diff::{Diff, DiffOptions, Outcome, Rules, compare};
+use crate::diff::Diff;
+use crate::diff::DiffOptions;
+use crate::diff::Outcome;
+use crate::diff::Rules;
+use crate::diff::compare;
 use crate::facts::Facts;
 
 fn parse(text: &str) -> Result<Rules, String> {

@@ -1,9 +1,14 @@
 //! What is said: with reserve, where it is not known, and of nothing that is withheld.
 
 use super::samples::{facts, of, planted};
-use crate::diff::lines::share;
-use crate::diff::verdict::Judged;
-use crate::diff::{DiffOptions, Metric, Outcome, Window, compare, devices, empty_window};
+use crate::diff::DiffOptions;
+use crate::diff::Metric;
+use crate::diff::Outcome;
+use crate::diff::Window;
+use crate::diff::compare;
+use crate::diff::devices;
+use crate::diff::empty_window;
+use crate::diff::said::{lines::share, verdict::Judged};
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::{RxEnd, Stage};
 
@@ -46,8 +51,8 @@ fn a_chance_is_told_of_what_was_tested() {
     let (f, mut slow) = (facts("rpc/rpc.nmb"), facts("rpc/rpc.nmb"));
     planted(&mut slow, Stage::Copy, 50_000);
     let options = DiffOptions::default();
-    let servers = crate::diff::answers::Servers {
-        streams: vec![crate::diff::streams::Streams {
+    let servers = crate::diff::servers::Servers {
+        streams: vec![crate::diff::servers::streams::Streams {
             worse: true,
             sentence: "nginx holds back what it streams".into(),
         }],

@@ -1,4 +1,8 @@
-use crate::diff::{Diff, DiffOptions, Outcome, Window, compare};
+use crate::diff::Diff;
+use crate::diff::DiffOptions;
+use crate::diff::Outcome;
+use crate::diff::Window;
+use crate::diff::compare;
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::Stage;
 use crate::tests::sample;

@@ -1,9 +1,9 @@
 //! How much each answer has: single answers by hand, and a real recording whose answers are larger and slower.
 
 use super::samples::{facts, of};
-use crate::diff::moves;
-use crate::diff::options::Recording;
-use crate::diff::sizes::{self, Sizes};
+use crate::diff::servers::sizes::{self, Sizes};
+use crate::diff::sides::options::Recording;
+use crate::diff::values::moves;
 use crate::diff::{Diff, Outcome};
 use crate::facts::{ConnectionId, Facts};
 use crate::ingest::GapRow;

@@ -4,7 +4,12 @@ use netmortem_formats::{Bytes, Capture, open_bytes};
 use serde_json::json;
 
 use super::samples::of;
-use crate::diff::{Check, Diff, DiffOptions, Level, Outcome, compare};
+use crate::diff::Check;
+use crate::diff::Diff;
+use crate::diff::DiffOptions;
+use crate::diff::Level;
+use crate::diff::Outcome;
+use crate::diff::compare;
 use crate::export::bundle::{Change, rewrite};
 use crate::export::slice::{Subject, cut};
 use crate::facts::Facts;

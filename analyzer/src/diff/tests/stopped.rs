@@ -1,10 +1,11 @@
 //! Servers that answer on one side alone: those that hang, refuse, or are asked no more.
 
 use super::samples::{facts, of};
-use crate::diff::answers::Servers;
-use crate::diff::options::Recording;
-use crate::diff::usual::Usual;
-use crate::diff::{Outcome, Stopped, stopped};
+use crate::diff::Outcome;
+use crate::diff::Stopped;
+use crate::diff::servers::{Servers, stopped};
+use crate::diff::sides::options::Recording;
+use crate::diff::values::usual::Usual;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};

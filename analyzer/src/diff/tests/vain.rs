@@ -2,7 +2,12 @@
 
 use super::samples::{facts, of};
 use super::stopped::{END, MS, all, asked, open, opening, servers};
-use crate::diff::{Diff, DiffOptions, Failing, Outcome, compare, stopped};
+use crate::diff::Diff;
+use crate::diff::DiffOptions;
+use crate::diff::Failing;
+use crate::diff::Outcome;
+use crate::diff::compare;
+use crate::diff::servers::stopped;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
@@ -231,7 +236,7 @@ fn openings_of_clients_that_keep_their_connections_are_compared() {
     let of = failing(&before, &after);
     assert_eq!(of[0].worse, Some(true));
     let said = "Openings of connections to 10.0.0.9:80 that failed: 0 of 8 -> 200 of 203 (200 refused).";
-    assert_eq!(crate::diff::failing::said(&of), [said]);
+    assert_eq!(crate::diff::servers::failing::said(&of), [said]);
     assert_eq!(failing(&after, &before)[0].worse, Some(false));
     // All in one moment, or a few of many, may be chance.
     let mut burst = asked(&[(4, 0); 203]);
@@ -243,7 +248,7 @@ fn openings_of_clients_that_keep_their_connections_are_compared() {
     part.opens.extend(refused(190..203, OpenEnd::Refused, 1));
     let of = failing(&before, &part);
     assert_eq!(of[0].worse, None);
-    assert!(crate::diff::failing::said(&of)[0].contains("not judged"));
+    assert!(crate::diff::servers::failing::said(&of)[0].contains("not judged"));
     // Where both sides have attempts enough, the rate tells.
     before.opens = refused(0..12, OpenEnd::Established, 1);
     assert_eq!(failing(&before, &after), []);

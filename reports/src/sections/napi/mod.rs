@@ -1,8 +1,12 @@
 //! NAPI and softirq: work per poll and budget exhaustion per device, run time and start delay of the network softirqs per CPU. In: `Answers::napi`.
 
 use netmortem_analyzer::analyses::Outcome;
+use netmortem_analyzer::analyses::cpus::Cpus;
 use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi, NapiThread};
 use netmortem_analyzer::reconstruct::thread::IDLE;
+
+mod cpus;
+mod squeezes;
 
 use super::shared::{compared, counted, figure, had_cpu, id_cell, name_cell, truncation, unanswered, words};
 use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
@@ -41,7 +45,7 @@ pub fn section(input: &Input<'_>) -> Section {
             id: ID,
             title: TITLE.into(),
             lead: lead(napi),
-            blocks: blocks(napi),
+            blocks: blocks(napi, input.answers.cpus.findings()),
         },
     }
 }
@@ -63,7 +67,7 @@ fn is_network(vector: &CpuVector) -> bool {
     matches!(vector.vector, "NET_RX" | "NET_TX")
 }
 
-fn blocks(napi: &Napi) -> Vec<Block> {
+fn blocks(napi: &Napi, time: Option<&Cpus>) -> Vec<Block> {
     let mut devices: Vec<&DevicePolls> = napi.devices.iter().collect();
     devices.sort_by_key(|device| std::cmp::Reverse(device.polls));
     let mut figures: Vec<Figure> = devices.iter().take(DEVICES).enumerate().map(work).collect();
@@ -94,8 +98,9 @@ fn blocks(napi: &Napi) -> Vec<Block> {
         "A curve further right runs longer.",
     ));
     figures.extend(waited_for(&busiest));
-    let mut blocks = squeezes(napi);
+    let mut blocks = squeezes::strip(napi);
     blocks.push(Block::Figures(figures));
+    blocks.extend(time.map(cpus::table));
     blocks.extend((!devices.is_empty()).then(|| Block::Table(polls(&devices))));
     blocks.extend(threads(napi));
     blocks.extend((!network.is_empty()).then(|| Block::Table(vectors("Network softirqs per CPU", &network))));
@@ -195,26 +200,6 @@ fn softirq_time(napi: &Napi) -> Option<Figure> {
         plot: Plot::Bars(plot),
     };
     Some(figure("softirq", chart, "In brackets: the share of the recording."))
-}
-
-/// Runs that ended with work left over, when there were softirqs at all.
-fn squeezes(napi: &Napi) -> Vec<Block> {
-    if !napi.cpus.iter().any(|vector| vector.vector == "NET_RX") {
-        return Vec::new();
-    }
-    let squeezes = &napi.squeezes;
-    let counted = squeezes.counted.squeezed;
-    let severity = match (squeezes.inferred, counted) {
-        (0, None | Some(0)) => Severity::Info,
-        _ => Severity::Notice,
-    };
-    let detail = "A run of NET_RX that reaches net.core.netdev_budget packets or netdev_budget_usecs leaves the rest for later (time_squeeze of /proc/net/softnet_stat).";
-    vec![Block::Strip(Strip {
-        severity,
-        sentence: Text::from(format!("Time squeezes: {}", squeezes.sentence)),
-        detail: Some(detail.into()),
-        see: None,
-    })]
 }
 
 /// What each CPU did while its NET_RX was raised and did not run.

@@ -8,16 +8,16 @@ use crate::name::Name;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 
-const MS: i64 = 1_000_000;
+pub(super) const MS: i64 = 1_000_000;
 
-fn end(last: u8, port: u16) -> Option<(IpAddr, u16)> {
+pub(super) fn end(last: u8, port: u16) -> Option<(IpAddr, u16)> {
     Some((Ipv4Addr::new(10, 0, 0, last).into(), port))
 }
-fn line(f: &Facts) -> Line {
+pub(super) fn line(f: &Facts) -> Line {
     let answers = crate::analyses::answer(f);
     answers.verdict.iter().find(|l| l.subject == "opens").unwrap().clone()
 }
-fn rst(
+pub(super) fn rst(
     time_ns: i64,
     received: bool,
     connection: Option<u32>,
@@ -35,7 +35,7 @@ fn rst(
         confidence: crate::Confidence::Certain,
     }
 }
-fn recorded() -> Facts {
+pub(super) fn recorded() -> Facts {
     let mut f = Facts::empty();
     for key in ["sock:inet_sock_set_state", "tcp:tcp_receive_reset"] {
         f.capture.events.insert(key.into(), 1);

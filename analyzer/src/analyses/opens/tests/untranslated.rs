@@ -1,0 +1,95 @@
+//! Connections whose packets went untranslated for a moment.
+
+use super::translated::{MS, end, line, recorded, rst};
+use crate::analyses::verdict::{Line, Tone};
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::tables::ConnectionRow;
+
+/// Three connections to the service 10.0.0.9:80 with 10.0.0.5:80 behind it. Each one's server is reset by its client's host, which has no such connection, and 30 ms later the
+/// client by the server's listener.
+fn reloaded(change: impl Fn(&mut Facts)) -> Line {
+    let mut f = recorded();
+    for n in 0..3u32 {
+        let (client, server) = (ConnectionId(2 * n), ConnectionId(2 * n + 1));
+        let port = 40_000 + n as u16;
+        for (own, (from, to), peer) in [
+            (client, (end(1, port), end(9, 80)), server),
+            (server, (end(5, 80), end(1, port)), client),
+        ] {
+            let ((saddr, sport), (daddr, dport)) = (from.unwrap(), to.unwrap());
+            f.connections.push(ConnectionRow {
+                connection: own,
+                saddr: Some(saddr),
+                sport,
+                daddr: Some(daddr),
+                dport,
+                peer: Some(peer),
+                ..crate::testing::tcp::connection(own.0)
+            });
+        }
+        let at = (1 + i64::from(n)) * 2_000 * MS;
+        f.resets.push(rst(at, false, None, end(1, port), end(5, 80)));
+        f.resets
+            .push(rst(at + 50_000, true, Some(server.0), end(5, 80), end(1, port)));
+        f.resets.push(rst(at + 30 * MS, false, None, end(0, 80), None));
+        f.resets.push(rst(
+            at + 30 * MS + 50_000,
+            true,
+            Some(client.0),
+            end(1, port),
+            end(9, 80),
+        ));
+    }
+    change(&mut f);
+    line(&f)
+}
+
+#[test]
+fn a_translation_that_was_missing_for_a_moment_is_told() {
+    let l = reloaded(|_| {});
+    assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
+    let said = "3 connections were reset (first 10.0.0.1:40000 > 10.0.0.9:80) by neither end: what their server sent came untranslated from its own address, \
+                10.0.0.5:80, where the client's host knew no such connection and answered it by a RST, at 2.030 s, 4.030 s and 6.030 s, so for a moment the \
+                address translation (NAT, a service's) of established connections was missing, as while its rules are loaded anew in several steps (a flush \
+                before the new ones; inferred)";
+    assert_eq!(l.headline, said);
+    // Clients that send nothing more: the server's end tells.
+    let l = reloaded(|f| f.resets.retain(|r| r.connection.is_none_or(|c| c.0 % 2 == 1)));
+    assert!(
+        l.headline
+            .starts_with("3 connections were reset (first 10.0.0.5:80 > 10.0.0.1:40000) by neither end: "),
+        "{}",
+        l.headline
+    );
+}
+
+#[test]
+fn a_reset_that_has_another_reason_is_no_missing_translation() {
+    let other = |change: &dyn Fn(&mut Facts)| {
+        let l = reloaded(change);
+        assert!(!l.sentence.contains("untranslated"), "{}", l.sentence);
+    };
+    // The client's host sent none before; long before; to another server's address.
+    other(&|f| f.resets.retain(|r| r.received || r.to.is_none()));
+    other(&|f| {
+        let sent = f.resets.iter_mut().filter(|r| !r.received && r.to.is_some());
+        sent.for_each(|r| r.time_ns -= 5 * MS);
+    });
+    other(&|f| {
+        let sent = f.resets.iter_mut().filter(|r| !r.received && r.to.is_some());
+        sent.for_each(|r| r.to = end(6, 80));
+    });
+    // No translation between them; another port of the client; events were lost.
+    other(&|f| {
+        for c in f.connections.iter_mut().filter(|c| c.daddr == end(9, 80).map(|e| e.0)) {
+            c.daddr = end(5, 80).map(|e| e.0);
+        }
+    });
+    other(&|f| {
+        f.connections
+            .iter_mut()
+            .filter(|c| c.dport == 80)
+            .for_each(|c| c.sport += 100)
+    });
+    other(&|f| f.gaps.push(crate::testing::gap(0, MS)));
+}

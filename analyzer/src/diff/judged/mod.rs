@@ -1,0 +1,12 @@
+//! How far both sides are apart, how sure that is, and what is no difference of what it seems to be.
+
+pub(in crate::diff) mod above;
+pub(in crate::diff) mod beside;
+pub(in crate::diff) mod compare;
+pub(in crate::diff) mod fewer;
+pub(in crate::diff) mod mix;
+pub(in crate::diff) mod mixture;
+pub(in crate::diff) mod moved;
+pub(in crate::diff) mod rates;
+pub(in crate::diff) mod slowest;
+pub(in crate::diff) mod tails;

@@ -1,0 +1,72 @@
+//! What keeps "no difference found" or "better" from being good news: small groups, what came more often and may be chance, and totals of which it is not certain.
+
+use super::alike::{is_answer, is_total};
+use super::lines::rate_line;
+use super::verdict::{ENOUGH, Judged, NAMED, NAMED_MOST, Outcome, signed};
+use crate::diff::judged::{compare::Metric, rates::Rate};
+
+/// A rate is named as not judged from so many events and so many times the frequency on.
+const UNJUDGED_EVENTS: f64 = 20.0;
+const UNJUDGED_TIMES: f64 = 2.0;
+/// The same of openings and messages in vain: these are rare where all is well.
+pub(in crate::diff) const IN_VAIN: [&str; 2] = ["app.failed_opens", "app.unanswered"];
+const IN_VAIN_EVENTS: f64 = 10.0;
+const IN_VAIN_TIMES: f64 = 10.0;
+
+impl Judged<'_> {
+    /// What small groups cannot show.
+    pub(in crate::diff) fn few(&self) -> String {
+        let side = match self.recordings {
+            (b, a) if !self.groups() || b.min(a) >= ENOUGH => return String::new(),
+            (b, a) if b == a => b.to_string(),
+            (b, a) => format!("{b} and {a}"),
+        };
+        format!(
+            "{side} a side show only large changes; what is not found here may show in pairs or in {ENOUGH} a side."
+        )
+    }
+
+    /// What became several times as frequent, and comes in such bursts that chance may have done it.
+    pub(in crate::diff) fn unjudged(&self) -> String {
+        let least = |r: &Rate| {
+            let of = |names: &[&str]| names.iter().any(|n| r.metric.starts_with(n));
+            match (of(&NAMED), of(&IN_VAIN)) {
+                (true, _) => Some((UNJUDGED_EVENTS, UNJUDGED_TIMES)),
+                (_, true) => Some((IN_VAIN_EVENTS, IN_VAIN_TIMES)),
+                _ => None,
+            }
+        };
+        let more = |r: &&Rate| {
+            let many = |(n, times): (f64, f64)| r.after.of >= n && r.after.value >= times * r.before.value;
+            r.outcome == Outcome::Same && !r.significant && r.is_worse_when_more() && least(r).is_some_and(many)
+        };
+        let all: Vec<String> = self.rates.iter().filter(more).take(NAMED_MOST).map(rate_line).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => {
+                let why = match self.groups() {
+                    true => "so few recordings cannot tell that from what varies between them",
+                    false => "one recording a side cannot tell that from chance",
+                };
+                format!(
+                    "Not judged, though much more frequent: {}; these come in bursts, and {why}.",
+                    all.join(", ")
+                )
+            }
+        }
+    }
+
+    /// Totals that moved by more than chance seemed to allow, and yet not certainly.
+    pub(in crate::diff) fn uncertain(&self) -> String {
+        let totals = self.metrics.iter().filter(|m| is_answer(m) || is_total(m));
+        let of = |m: &Metric| {
+            let s = m.shifts.iter().find(|s| s.minimum_detectable.is_none())?;
+            Some(format!("{} p{} {}", m.metric, s.percent, signed(s.shift)))
+        };
+        let all: Vec<String> = totals.filter_map(of).collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!("Not certain: {}.", all.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Large answers: how long their client waits for all of them. The ledger `app` measures answers up to their first byte, which says nothing of a download; and small answers of the same
+//! server, or other numbers of large ones, would hide it in a mean.
+//!
+//! In: bytes and times of each answer (`moves`). Out: servers whose large answers of one size take [`FACTOR`] times as long on one side. No test of chance is asked: the
+//! middle half of one side is beside that of the other, [`LEAST`] of each at least.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::analyses::verdict::{duration, size};
+use crate::diff::values::moves::Moves;
+use crate::stat::nearest_rank;
+
+/// Bytes from which an answer is large: its time is more than round trips.
+const LARGE: i64 = 50_000;
+/// Fewest of a side.
+const LEAST: usize = 10;
+/// So many times as long, and so much longer at least, ns.
+const FACTOR: f64 = 1.5;
+const LONGER_NS: i64 = 10_000_000;
+/// Medians of their sizes are as close as that: others are other answers.
+const ALIKE: f64 = 0.1;
+
+/// A server's large answers.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::diff) struct Large {
+    pub server: String,
+    /// Whose, where not all have it.
+    client: Option<IpAddr>,
+    /// They take longer after.
+    pub worse: bool,
+    /// By so much, ns.
+    pub by_ns: i64,
+    /// Without its end.
+    pub sentence: String,
+}
+
+/// Bytes and ns.
+type Answers = (Vec<i64>, Vec<i64>);
+
+/// Server, and client; `None`: all of its clients.
+type Whose = (String, Option<IpAddr>);
+
+fn side(all: &[Moves]) -> BTreeMap<Whose, Answers> {
+    let mut out: BTreeMap<Whose, Answers> = BTreeMap::new();
+    for m in all {
+        if let Some((bytes, ns)) = m.answer.zip(m.whole_ns).filter(|(bytes, _)| *bytes >= LARGE) {
+            for client in [None, Some(m.client)] {
+                let of = out.entry((m.server.clone(), client)).or_default();
+                of.0.push(bytes);
+                of.1.push(ns);
+            }
+        }
+    }
+    out
+}
+
+/// Those that differ, the largest change first.
+pub(in crate::diff) fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Large> {
+    let (b, mut a) = (side(before), side(after));
+    let mut out: Vec<Large> = vec![];
+    // All clients of a server before one of them: those behind another path may have nothing of it.
+    for (whose, b) in b {
+        if let Some(l) = a.remove(&whose).and_then(|a| compared(whose, b, a)) {
+            let told = |o: &Large| o.server == l.server && (o.client.is_none() || o.by_ns.abs() >= l.by_ns.abs());
+            if !out.iter().any(told) {
+                out.retain(|o| o.server != l.server);
+                out.push(l);
+            }
+        }
+    }
+    out.sort_by_key(|l| (std::cmp::Reverse(l.by_ns.unsigned_abs()), l.server.clone()));
+    out
+}
+
+fn compared((server, client): Whose, (mut b_bytes, mut b): Answers, (mut a_bytes, mut a): Answers) -> Option<Large> {
+    if b.len().min(a.len()) < LEAST {
+        return None;
+    }
+    let (bytes, after_bytes) = (nearest_rank(&mut b_bytes, 50)?, nearest_rank(&mut a_bytes, 50)?);
+    if (bytes - after_bytes).abs() as f64 > ALIKE * bytes.max(after_bytes) as f64 {
+        return None;
+    }
+    let quarters = |of: &mut [i64]| Some((nearest_rank(of, 25)?, nearest_rank(of, 50)?, nearest_rank(of, 75)?));
+    let ((b25, b50, b75), (a25, a50, a75)) = (quarters(&mut b)?, quarters(&mut a)?);
+    let worse = a50 > b50;
+    let (apart, least, most) = match worse {
+        true => (a25 > b75, b50, a50),
+        false => (b25 > a75, a50, b50),
+    };
+    let far = most as f64 >= FACTOR * least as f64 && most.saturating_sub(least) >= LONGER_NS;
+    (apart && far).then(|| Large {
+        sentence: format!(
+            "Large answers of {server}{} ({} each) take {} to their last byte: p50 {} -> {}, n {} -> {}",
+            client.map_or_else(String::new, |c| format!(" for {c}")),
+            size(after_bytes),
+            if worse { "longer" } else { "less long" },
+            duration(b50),
+            duration(a50),
+            b.len(),
+            a.len()
+        ),
+        server,
+        client,
+        worse,
+        by_ns: a50.saturating_sub(b50),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_answers_of_one_size_are_compared_by_their_middle() {
+        let ms = |of: &[i64]| of.iter().map(|ms| ms * 1_000_000).collect::<Vec<_>>();
+        let said = |b: &[i64], a: &[i64], bytes: i64| {
+            let of = |ns: &[i64], bytes| (vec![bytes; ns.len()], ms(ns));
+            compared(("10.0.0.2:80".into(), None), of(b, 400_000), of(a, bytes))
+                .map(|l| (l.worse, l.by_ns / 1_000_000, l.sentence))
+        };
+        let (slow, fast) = ([978; 23], [371; 56]);
+        let sentence = "Large answers of 10.0.0.2:80 (400.0 kB each) take less long to their last byte: p50 978.00 ms -> 371.00 ms, n 23 -> 56";
+        assert_eq!(said(&slow, &fast, 400_000), Some((false, -607, sentence.into())));
+        assert_eq!(said(&fast, &slow, 410_000).map(|l| (l.0, l.1)), Some((true, 607)));
+        // Too few; of another size; hardly longer; as scattered as they differ.
+        assert_eq!(said(&slow[..9], &fast, 400_000), None);
+        assert_eq!(said(&slow, &fast, 500_000), None);
+        assert_eq!(said(&slow, &[1_200; 20], 400_000), None);
+        let scattered: Vec<i64> = (0..20).map(|n| if n % 2 == 0 { 300 } else { 1_000 }).collect();
+        assert_eq!(said(&scattered, &[301; 20], 400_000), None);
+    }
+}
