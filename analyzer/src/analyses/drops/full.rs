@@ -4,7 +4,7 @@
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
 use super::reasons::{QUEUE_FULL, RULES};
-use super::{Full, Group, memory, refused};
+use super::{Full, Group, clash, memory, refused};
 use crate::counters::tables::refused;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
@@ -54,7 +54,10 @@ pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> 
         return refused::refused(facts, g, rows);
     }
     let of = match (g.reason.as_str(), g.location.as_str()) {
-        (RULES, "nf_hook_slow") => &CONNECTIONS,
+        (RULES, "nf_hook_slow") => match clash::clashes(facts, rows) {
+            Some(clashes) => return Some(clashes),
+            None => &CONNECTIONS,
+        },
         ("NEIGH_CREATEFAIL", at) if at.starts_with("ip6_") => &NEIGHBOURS6,
         ("NEIGH_CREATEFAIL", _) => &NEIGHBOURS,
         _ => return None,

@@ -7,14 +7,17 @@ use rustc_hash::FxHashMap;
 use crate::analyses::opens::checking;
 use crate::analyses::{Outcome, reasons};
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::drops::{CHECKSUM, in_words};
 use crate::reconstruct::whose::Whose;
 use crate::reconstruct::xmits::NOQUEUE;
 use crate::routes::Route;
 
 mod answered;
 mod came_back;
+mod clash;
+mod damaged;
+mod finds_rate;
 mod flood;
 mod forgotten;
 mod fragments;
@@ -39,6 +42,7 @@ mod unresolved;
 mod whose;
 
 pub use answered::{Answered, Passes, Redirected};
+pub use damaged::Damaged;
 pub use flood::Flood;
 pub use forgotten::Forgotten;
 pub(crate) use forgotten::after_silence;
@@ -99,6 +103,10 @@ pub struct Group {
     pub refused_by: Option<String>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
     pub same_mac: Option<String>,
+    /// Few of what transfers sent that fill this queue by themselves: TCP finds its rate so.
+    pub finds_rate: bool,
+    /// Of packets with a wrong checksum, wherever in this host that was found: between which hosts they were damaged.
+    pub damaged: Option<Damaged>,
     /// Of packets whose source is an address of the host that they came to: where most of them turned round, back to their sender; inferred.
     pub came_back: Option<String>,
     /// The table of the kernel that was full, where its counters tell (true); else how large it may be, where its being full is one of the causes.
@@ -300,6 +308,8 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         let by_rule = group.reason == reasons::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
+        group.finds_rate = finds_rate::finds_rate(facts, group, &rows);
+        group.damaged = damaged::damaged(facts, group.why).filter(|_| group.why == CHECKSUM);
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);

@@ -1,4 +1,5 @@
-//! An address whose programs try the logins of several hosts, have no answer from any, and do nothing else: a stranger that looks for an open one.
+//! An address whose programs try the logins of several hosts, have no answer from any, and do nothing else: a stranger that looks for an open one. Or one, whatever else
+//! it does, that tries ports of one host in rounds, with logins among them of which no host has both: SSH and RDP.
 //!
 //! Needs `opens`, `connections`. Each attempt may be of another process, so the address tells them together. Must not take for one: an address
 //! that ever had a connection, that tries a port of another kind, one host only, or a port that others were answered at; who waits until a SYN is sent again.
@@ -17,8 +18,15 @@ use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow};
 const ATTEMPTS: usize = 6;
 const SEVERAL: usize = 2;
 
-/// Its attempts, by address.
-pub(super) fn strangers(facts: &Facts) -> BTreeMap<IpAddr, Vec<&OpenRow>> {
+/// Fewest ports of one host that are tried in rounds, and how often each at least.
+const ROUND: usize = 3;
+const ROUNDS: usize = 2;
+/// Logins of which no host has both.
+const SSH: u16 = 22;
+const RDP: u16 = 3389;
+
+/// The attempts of each.
+pub(super) fn strangers(facts: &Facts) -> Vec<Vec<&OpenRow>> {
     let mut by: BTreeMap<IpAddr, Vec<&OpenRow>> = BTreeMap::new();
     for r in &facts.opens {
         if let Some(from) = r.from {
@@ -34,12 +42,27 @@ pub(super) fn strangers(facts: &Facts) -> BTreeMap<IpAddr, Vec<&OpenRow>> {
         .filter(|c| c.bytes_in > 0 || c.bytes_out > 0)
         .filter_map(|c| c.saddr.map(|a| a.to_canonical()))
         .collect();
-    let knock = |r: &&OpenRow| {
+    let silent = |r: &&OpenRow| {
         let silent = [OpenEnd::GivenUp, OpenEnd::Waiting].contains(&r.end) && !r.message && r.connection.is_some();
         let soon = r.total_ns() < FIRST_SYN_NS && r.syns_again.unwrap_or(0) == 0;
-        let login = |to: End| LOGINS.contains(&to.1) && up.contains(&to.0) && !served.contains(&to);
-        silent && soon && r.confidence.is_solid() && r.to.is_some_and(login)
+        let there = |to: End| up.contains(&to.0) && !served.contains(&to);
+        silent && soon && r.confidence.is_solid() && r.to.is_some_and(there)
     };
+    let knock = |r: &&OpenRow| silent(r) && r.to.is_some_and(|to| LOGINS.contains(&to.1));
+    let mut in_rounds: BTreeMap<(IpAddr, IpAddr), Vec<&OpenRow>> = BTreeMap::new();
+    for (from, of) in &by {
+        for r in of.iter().filter(|r| silent(r)) {
+            if let Some(to) = r.to {
+                in_rounds.entry((*from, to.0)).or_default().push(r);
+            }
+        }
+    }
+    in_rounds.retain(|(from, host), of| {
+        // Attempts at a port that end otherwise are somebody's who wants what is there.
+        let others = || by.get(from).into_iter().flatten();
+        let at = |port: u16| others().filter(|r| r.to == Some((*host, port))).count();
+        rounds(of, at)
+    });
     by.retain(|from, of| {
         let ends = of.iter().filter_map(|r| r.to);
         let hosts: BTreeSet<IpAddr> = ends.clone().map(|to| to.0).collect();
@@ -48,7 +71,21 @@ pub(super) fn strangers(facts: &Facts) -> BTreeMap<IpAddr, Vec<&OpenRow>> {
         let telnet = TELNET.iter().any(|p| ports.contains(p));
         many && telnet && !speaks.contains(from) && of.iter().all(knock)
     });
-    by
+    in_rounds.retain(|(from, _), _| !by.contains_key(from));
+    by.into_values().chain(in_rounds.into_values()).collect()
+}
+
+/// Whether the ports are tried as often each, all attempts are among these (`all` says how many there are), and logins that no host has both are among them.
+fn rounds(of: &[&OpenRow], all: impl Fn(u16) -> usize) -> bool {
+    let mut ports: BTreeMap<u16, usize> = BTreeMap::new();
+    for (_, port) in of.iter().filter_map(|r| r.to) {
+        *ports.entry(port).or_default() += 1;
+    }
+    let has = |port: u16| ports.contains_key(&port);
+    let no_host = has(SSH) && has(RDP);
+    let least = ports.values().copied().min().unwrap_or(0);
+    let even = least >= ROUNDS && ports.iter().all(|(port, n)| *n <= least + 1 && all(*port) == *n);
+    ports.len() >= ROUND && no_host && even
 }
 
 /// `16 processes of 10.8.0.66`: each attempt may be of another.
@@ -74,7 +111,7 @@ pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
         attempts: of.len() as u64,
         ports: ends.len() as u64,
         addresses: hosts.len() as u64,
-        address: None,
+        address: hosts.first().filter(|_| hosts.len() == 1).map(IpAddr::to_string),
         each: ends.values().copied().max().unwrap_or(0),
         first_ns: first.start_ns,
         refused: false,
@@ -84,7 +121,7 @@ pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
 
 /// All of them.
 pub(super) fn knocks(facts: &Facts) -> impl Iterator<Item = ConnectionId> {
-    let all: Vec<ConnectionId> = (strangers(facts).into_values().flatten())
+    let all: Vec<ConnectionId> = (strangers(facts).into_iter().flatten())
         .filter_map(|r| r.connection)
         .collect();
     all.into_iter()

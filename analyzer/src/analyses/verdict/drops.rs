@@ -10,7 +10,6 @@ use crate::analyses::drops::reasons::{QUEUE_FULL, RULES, UNRESOLVED};
 use crate::analyses::drops::{Drops, Group, REFUSED, Unresolved};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
-use crate::reconstruct::whose::Carries;
 use crate::reconstruct::xmits::NOQUEUE;
 
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
@@ -85,7 +84,9 @@ fn meaning(g: &Group) -> String {
     });
     let own = [
         g.same_mac.clone(),
+        g.damaged.as_ref().map(ways::damaged),
         g.came_back.clone(),
+        g.finds_rate.then(ways::finds_rate),
         ways::redirected(g),
         ways::flooded(g),
     ];
@@ -251,21 +252,6 @@ fn answered_at_once(g: &Group) -> bool {
     g.count <= FEW && told == g.count && datagrams == g.count
 }
 
-/// Most probes of ways a second: a loop by routers that are not in the recording loses far more.
-const PROBES: u64 = 50;
-
-/// The TTL ran out at several devices, on no loop, of what is no connection's and nobody missed: who asks for the routers on a way lets it run out at each.
-fn ways_asked_for(lost: &[Group], duration_ns: i64) -> bool {
-    let all: u64 = lost.iter().map(|g| g.count).sum();
-    let few = all as f64 <= PROBES as f64 * (duration_ns as f64 / 1e9).max(1.0);
-    let probe = |g: &Group| {
-        let of = g.passes.as_ref().is_some_and(|p| p.once && p.looped == 0 && !p.missed);
-        // Before 6.3 the task alone is known that sent them.
-        of && g.of.iter().all(|o| o.carries == Carries::Sent.word()) && !g.answered.is_empty()
-    };
-    few && lost.len() > 1 && lost.iter().all(probe)
-}
-
 /// What most of the frees are of which nothing tells whether a packet was lost.
 fn unclear(d: &Drops) -> String {
     let most = d.groups.iter().filter(|g| g.expected.is_none());
@@ -352,7 +338,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                     named(&lost, d.lost, each)
                 ),
             };
-            let asked = ways_asked_for(&lost, d.duration_ns);
+            let asked = ways::asked_for(&lost, d.duration_ns);
             let said = match asked {
                 true => format!(
                     "{said}, as traceroute and mtr make them, of which a router answers only so many a second (inferred)"
@@ -379,7 +365,9 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
             let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
             let told = |g: &Group| answered_at_once(g) && answered <= FEW;
-            let harmless = lost.iter().all(|g| asked_for(g) || by_rule(g) || told(g));
+            let harmless = lost
+                .iter()
+                .all(|g| asked_for(g) || by_rule(g) || told(g) || g.finds_rate);
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW
                 && lost

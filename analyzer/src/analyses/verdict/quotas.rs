@@ -19,6 +19,8 @@ const SHARE: f64 = 0.05;
 const PERIODS: u64 = 10;
 /// Share of them from which it is a cause by itself.
 const MOSTLY: f64 = 0.5;
+/// Part of the recording that its CPUs were stopped for, in all, from which that is wrong where others wait for what it answers.
+const LONG: f64 = 0.2;
 /// Time for which it was, worth a look, ns.
 const LEAST_NS: i64 = 100_000_000;
 /// Cgroups that are told, and processes of each.
@@ -46,8 +48,23 @@ pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Opti
         .collect();
     found.retain(|l| !told.contains(l.path.as_str()));
     found.sort_by_key(|l| std::cmp::Reverse(l.rose.unwrap_or_default().throttled_ns));
+    // Who answers nobody may be held back on purpose.
+    let answers: BTreeSet<i32> = facts.turnarounds.iter().flat_map(|r| [r.pid, r.sender_pid]).collect();
+    let answers: BTreeSet<i32> = answers.into_iter().map(|tid| limits.process(tid)).collect();
+    let long = |l: &Limited| l.rose.unwrap_or_default().throttled_ns as f64 >= LONG * facts.capture.duration_ns as f64;
+    let waited_for = |l: &Limited| {
+        members
+            .get(l.path.as_str())
+            .is_some_and(|m| m.iter().any(|pid| answers.contains(pid)))
+    };
+    let wrong = found
+        .first()
+        .is_some_and(|l| l.share() >= MOSTLY && long(l) && waited_for(l));
     if let Some(line) = lines.iter_mut().find(|l| l.subject == "napi") {
         with_the_found(line, &found, limits, &members);
+        if wrong && line.tone == Tone::Notice {
+            line.tone = Tone::Bad;
+        }
     }
     lines
 }

@@ -1,7 +1,8 @@
 //! By which way dropped packets came to where they were dropped, and who waited for them, in words.
 
 use super::sentences::{counted, moment};
-use crate::analyses::drops::{Group, Unmissed};
+use crate::analyses::drops::{Damaged, Group, Unmissed};
+use crate::reconstruct::whose::Carries;
 
 /// `a router passed 5 of them on and told their sender by an ICMP redirect, first at 6.026 s, ...`
 pub(super) fn redirected(g: &Group) -> Option<String> {
@@ -11,6 +12,28 @@ pub(super) fn redirected(g: &Group) -> Option<String> {
         r.count,
         moment(r.first_ns)
     ))
+}
+
+/// `all between 10.0.0.1 and 10.0.0.2 (628 to the one and 197 to the other, of 21345 that came), none of 9210 from other hosts: ...`
+pub(super) fn damaged(d: &Damaged) -> String {
+    let (a, b) = &d.hosts;
+    let to = match d.damaged {
+        (n, 0) => format!("{n} from {b} to {a}"),
+        (n, m) => format!("between {a} and {b}, {n} to the one and {m} to the other"),
+    };
+    let others = match d.others {
+        0 => String::new(),
+        n => format!(", and hardly any of {n} that came to them from others"),
+    };
+    format!(
+        "{to}, of {} that came{others}: what lies between these two damages them, which no router on the way notices (a cable, a card, a line; inferred)",
+        d.came
+    )
+}
+
+/// Of transfers that fill a queue by themselves.
+pub(super) fn finds_rate() -> String {
+    "few of a transfer that fills this queue, on which nobody awaits answers, and sent again at once: TCP finds its rate so".into()
 }
 
 /// `2909 of the 3020 packets that left by it came to a host that they are not for: ...`
@@ -40,4 +63,19 @@ pub(super) fn unmissed(u: &Unmissed) -> String {
         .filter(|(n, ..)| *n > 0)
         .map(|(n, one, many)| counted(*n, one, many));
     said.collect::<Vec<_>>().join(", ")
+}
+
+/// Most probes of ways a second: a loop by routers that are not in the recording loses far more.
+const PROBES: u64 = 50;
+
+/// The TTL ran out at several devices, on no loop, of what is no connection's and nobody missed: who asks for the routers on a way lets it run out at each.
+pub(super) fn asked_for(lost: &[Group], duration_ns: i64) -> bool {
+    let all: u64 = lost.iter().map(|g| g.count).sum();
+    let few = all as f64 <= PROBES as f64 * (duration_ns as f64 / 1e9).max(1.0);
+    let probe = |g: &Group| {
+        let of = g.passes.as_ref().is_some_and(|p| p.once && p.looped == 0 && !p.missed);
+        // Before 6.3 the task alone is known that sent them.
+        of && g.of.iter().all(|o| o.carries == Carries::Sent.word()) && !g.answered.is_empty()
+    };
+    few && lost.len() > 1 && lost.iter().all(probe)
 }

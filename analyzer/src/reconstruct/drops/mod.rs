@@ -28,7 +28,7 @@ mod unjoined;
 mod unrouted;
 
 pub use otherhost::Hindsight;
-pub use reasons::OBEYED;
+pub use reasons::{CHECKSUM, OBEYED};
 pub use repair::Repair;
 pub use rules::{in_words, is_no_packet, judge, ran_out};
 pub use tracker::{Freed, walk};

@@ -12,7 +12,8 @@ pub const OBEYED: &str =
     "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed";
 
 /// Of what came: offload leaves checksums open on the way to a device only.
-const CHECKSUM: &str = "a wrong checksum: damaged on the way";
+/// What is said of a packet with a wrong checksum.
+pub const CHECKSUM: &str = "a wrong checksum: damaged on the way";
 
 /// ICMP_FILTER and ICMP6_FILTER are asked before a copy is made for the socket, and free nothing (net/ipv4/raw.c `raw_v4_input`, net/ipv6/raw.c `ipv6_raw_deliver`).
 const RAW_FILTER: &str = "a raw socket's own BPF filter (SO_ATTACH_FILTER, as ping sets one) did not want its copy";

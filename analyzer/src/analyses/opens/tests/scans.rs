@@ -252,3 +252,47 @@ fn an_address_that_knocks_at_logins_of_several_hosts_is_a_stranger() {
         );
     }
 }
+
+/// SSH, RDP and another port of one host, in rounds. Not where one port is tried more often, one answers, or no two are logins that no host has both.
+#[test]
+fn who_tries_logins_that_no_host_has_both_in_rounds_is_a_stranger() {
+    let with = |ports: [u16; 3], change: &dyn Fn(&mut Facts)| {
+        let (mut f, one) = (facts(1, 0), facts(1, 1).opens[0].clone());
+        for n in 0..11u32 {
+            let at = i64::from(n) * 300_000_000;
+            f.opens.push(OpenRow {
+                connection: Some(ConnectionId(n)),
+                to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), ports[n as usize % 3])),
+                pid: 100 + n as i32,
+                task: Name::new(if n == 3 { b"bash" } else { b"timeout" }),
+                start_ns: at,
+                end_ns: at + 199_000_000,
+                end: OpenEnd::GivenUp,
+                ..one.clone()
+            });
+        }
+        // The same address uses that host, too.
+        f.opens.push(OpenRow {
+            connection: Some(ConnectionId(90)),
+            to: Some((Ipv4Addr::new(10, 0, 0, 2).into(), 8080)),
+            end: OpenEnd::Established,
+            ..one.clone()
+        });
+        change(&mut f);
+        f
+    };
+    let f = with([22, 3389, 8443], &|_| {});
+    let (o, line) = told(&f);
+    let says = "11 attempts by 11 processes of 10.0.0.1 to 3 ports of 10.0.0.2 had no answer, 4 at most at each: a port scan (inferred)";
+    assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
+    assert_eq!((o.failed.len(), crate::analyses::opens::scanning(&f).len()), (0, 11));
+    let none = |f: Facts| {
+        let found = (told(&f).0.scans.len(), crate::analyses::opens::scanning(&f).len());
+        assert_eq!(found, (0, 0));
+    };
+    none(with([22, 443, 8443], &|_| {}));
+    none(with([22, 3389, 22], &|_| {}));
+    none(with([22, 3389, 8443], &|f| f.opens[0].end = OpenEnd::Established));
+    none(with([22, 3389, 8443], &|f| f.opens[0].end = OpenEnd::Refused));
+    none(with([22, 3389, 8443], &|f| f.opens[0].syns_again = Some(1)));
+}

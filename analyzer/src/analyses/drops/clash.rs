@@ -1,0 +1,86 @@
+//! New connections that connection tracking could not enter, since what they would be translated to was taken by another one.
+//!
+//! Needs `counters` (nf_conntrack), `connections`. Source: net/netfilter/nf_conntrack_core.c `__nf_conntrack_confirm`: a clash is counted as `insert_failed` and as `drop`.
+//! Of SYNs that is a NAT without a free port for their destination (net/netfilter/nf_nat_core.c `get_unique_tuple` leaves one that is taken); of datagrams also two of one
+//! new flow at once, as questions for A and AAAA.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::Full;
+use super::full::MOSTLY;
+use crate::counters::tables::refused;
+use crate::facts::Facts;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::opens::tables::End;
+use crate::reconstruct::whose::Carries;
+
+/// Ports of one address from which it is said how many there were.
+const PORTS: usize = 8;
+/// Part of the group that must be SYNs to one end for its ports to be told.
+const NEARLY: f64 = 0.9;
+
+/// Of drops at a netfilter hook.
+pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
+    let rise = |counter: &str| {
+        refused(&facts.counters, |source, name| {
+            source == "nf_conntrack" && name == counter
+        })
+    };
+    let (clashes, n) = (rise("insert_failed"), rows.len() as f64);
+    if clashes == 0 || (clashes as f64) < MOSTLY * n || clashes as f64 * MOSTLY > n {
+        return None;
+    }
+    let owned = || rows.iter().filter_map(|d| d.owner);
+    let syns = owned().filter(|o| o.carries == Carries::Syn).count() as f64;
+    let datagrams = owned().filter(|o| o.carries == Carries::Datagram).count() as f64;
+    let counted = format!("nf_conntrack counted {clashes} more insert_failed");
+    let says = match () {
+        () if syns >= MOSTLY * n => {
+            let ports = owned().filter_map(|o| {
+                let row = facts.connections.get(o.connection?.0 as usize)?;
+                Some((row.daddr?, row.dport))
+            });
+            let ports = used_up(facts, ports, n).unwrap_or_default();
+            format!(
+                "the address translation (NAT) had no free port for them, as when all that it may use for one destination are taken{ports}: {counted}, and no table was full (inferred)"
+            )
+        }
+        () if datagrams >= MOSTLY * n => format!(
+            "what connection tracking would translate them to was taken: {counted}, as of two datagrams of one new flow at once (questions for A and AAAA), or where a NAT has no free port (inferred)"
+        ),
+        () => return None,
+    };
+    Some(Full { says, counted: true })
+}
+
+/// `, as all 128 ports from 40000 to 40127 of 203.0.113.10 were used for 198.51.100.20:443 while this was recorded`
+fn used_up(facts: &Facts, to: impl Iterator<Item = End>, n: f64) -> Option<String> {
+    let mut by: BTreeMap<End, usize> = BTreeMap::new();
+    to.for_each(|end| *by.entry(end).or_default() += 1);
+    let (end, most) = by.into_iter().max_by_key(|(_, n)| *n)?;
+    if (most as f64) < NEARLY * n {
+        return None;
+    }
+    let mut ports: BTreeMap<IpAddr, BTreeSet<u16>> = BTreeMap::new();
+    for c in facts
+        .connections
+        .iter()
+        .filter(|c| (c.saddr, c.sport) == (Some(end.0), end.1))
+    {
+        if let Some(from) = c.daddr {
+            ports.entry(from).or_default().insert(c.dport);
+        }
+    }
+    // Those of clients that are not translated lie anywhere.
+    let (address, ports) = ports.into_iter().max_by_key(|(_, ports)| ports.len())?;
+    let (first, last) = (*ports.first()?, *ports.last()?);
+    let all = ports.len() >= PORTS && usize::from(last - first) + 1 == ports.len();
+    let at = std::net::SocketAddr::new(end.0, end.1);
+    all.then(|| {
+        format!(
+            ": {at} saw {} ports of {address}, {first} to {last}, and no other",
+            ports.len()
+        )
+    })
+}

@@ -1,0 +1,78 @@
+//! Between which hosts packets were damaged that came with a wrong checksum.
+//!
+//! Needs `drops` with their sockets, `rx`, `connections`. A router does not look at the checksum of TCP or UDP, so what damages them may be anywhere between both hosts; but
+//! where one of several others is concerned alone, it is not what they have in common.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::tables::DropRow;
+
+/// Part of a group that two hosts must have in common.
+const NEARLY: f64 = 0.95;
+/// Fewest packets of other pairs that must have come undamaged for that to be said.
+const OTHERS: u64 = 100;
+
+/// Both hosts, and what came.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Damaged {
+    /// The host to which more were damaged, and the other.
+    pub hosts: (String, String),
+    /// Damaged packets to each.
+    pub damaged: (u64, u64),
+    /// What came to both from each other, as far as a socket had it, damaged ones among it.
+    pub came: u64,
+    /// What came to both from other hosts, of which none, or hardly any, was damaged; 0: too few to say.
+    pub others: u64,
+}
+
+/// The host that it came to, and from which.
+fn way(facts: &Facts, c: ConnectionId) -> Option<(IpAddr, IpAddr)> {
+    let row = facts.connections.get(c.0 as usize)?;
+    let (to, from) = (row.saddr?.to_canonical(), row.daddr?.to_canonical());
+    (!to.is_loopback()).then_some((to, from))
+}
+
+/// Of all such drops, wherever they were.
+pub(super) fn damaged(facts: &Facts, why: &str) -> Option<Damaged> {
+    let rows: Vec<&DropRow> = (facts.drops.iter())
+        .filter(|d| d.expected == Some(false) && d.why == why)
+        .collect();
+    let mut by: BTreeMap<(IpAddr, IpAddr), u64> = BTreeMap::new();
+    for d in &rows {
+        if let Some(way) = d.owner.and_then(|o| way(facts, o.connection?)) {
+            *by.entry(way).or_default() += 1;
+        }
+    }
+    let of = |to: IpAddr, from: IpAddr| by.get(&(to, from)).copied().unwrap_or(0);
+    let (a, b) = by
+        .keys()
+        .copied()
+        .max_by_key(|(to, from)| (of(*to, *from) + of(*from, *to), of(*to, *from)))?;
+    let (to_a, to_b) = (of(a, b), of(b, a));
+    if ((to_a + to_b) as f64) < NEARLY * rows.len() as f64 {
+        return None;
+    }
+    let (mut came, mut others) = (to_a + to_b, 0u64);
+    for r in &facts.rx {
+        match r.connection.and_then(|c| way(facts, c)) {
+            Some(way) if way == (a, b) || way == (b, a) => came += 1,
+            Some((to, _)) if to == a || to == b => others += 1,
+            _ => {}
+        }
+    }
+    let spared: u64 = by
+        .iter()
+        .filter(|((to, from), _)| ![(a, b), (b, a)].contains(&(*to, *from)))
+        .map(|(_, n)| *n)
+        .sum();
+    // As often damaged as theirs, some of those must be.
+    let hardly = spared.saturating_mul(20).saturating_mul(came) <= (to_a + to_b).saturating_mul(others);
+    Some(Damaged {
+        hosts: (a.to_string(), b.to_string()),
+        damaged: (to_a, to_b),
+        came,
+        others: if others >= OTHERS && hardly { others } else { 0 },
+    })
+}
