@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
+use super::holds::{Holds, holds};
 use super::sockets::{Role, Socket};
 use super::waited::server;
 use crate::facts::{ConnectionId, Facts};
@@ -46,6 +47,8 @@ pub struct Limit {
     pub waited_ns: i64,
     /// Share of the time of its requests.
     pub share: f64,
+    /// What it keeps to itself while it asks one of them.
+    pub holds: Option<Holds>,
 }
 
 /// What happens at a moment: a request comes or is answered; one is made to a server or answered.
@@ -126,6 +129,9 @@ pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
         (whole(b), &a.task).cmp(&(whole(a), &b.task))
     });
     all.truncate(TOLD);
+    for l in &mut all {
+        l.holds = holds(facts, sockets, l);
+    }
     all
 }
 
@@ -202,5 +208,6 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
         servers,
         waited_ns,
         share,
+        holds: None,
     })
 }

@@ -23,7 +23,9 @@ mod forgotten;
 mod fragments;
 mod full;
 mod hurt;
+mod incast;
 mod inside;
+mod kinds;
 mod meanwhile;
 mod membership;
 mod memory;
@@ -48,7 +50,9 @@ pub use forgotten::Forgotten;
 pub(crate) use forgotten::after_silence;
 pub use fragments::Fragments;
 pub use hurt::{Hurt, NEARLY_ALL};
+pub use incast::Incast;
 pub use inside::Inside;
+pub use kinds::{KINDS, Kind, kind};
 pub use next_link::NextLink;
 pub(super) use reasons::{place, text};
 pub use receiver::Receiver;
@@ -105,6 +109,8 @@ pub struct Group {
     pub same_mac: Option<String>,
     /// Few of what transfers sent that fill this queue by themselves: TCP finds its rate so.
     pub finds_rate: bool,
+    /// Of a full queue: many hosts that answer one at once.
+    pub incast: Option<Incast>,
     /// Of packets with a wrong checksum, wherever in this host that was found: between which hosts they were damaged.
     pub damaged: Option<Damaged>,
     /// Of packets whose source is an address of the host that they came to: where most of them turned round, back to their sender; inferred.
@@ -152,64 +158,6 @@ pub struct Full {
 
 /// How the words for places begin at which routes refuse.
 pub const REFUSED: &str = "refused by a route";
-
-/// What a free is called by what is known of it: the report and `diff` say it from here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
-    /// As in `drops`.
-    pub expected: Option<bool>,
-    /// As in `drops`.
-    pub background: bool,
-    /// One word.
-    pub word: &'static str,
-    /// Several of them, as a title.
-    pub title: &'static str,
-    /// What is counted of them per skb.
-    pub meaning: &'static str,
-}
-
-/// Every kind, what matters most first.
-pub const KINDS: [Kind; 4] = [
-    Kind {
-        expected: Some(false),
-        background: false,
-        word: "lost",
-        title: "Packets lost",
-        meaning: "packets lost, per skb",
-    },
-    Kind {
-        expected: Some(false),
-        background: true,
-        word: "background",
-        title: "Packets lost of the kernel's own traffic",
-        meaning: "packets lost of the kernel's own traffic, per skb",
-    },
-    Kind {
-        expected: None,
-        background: false,
-        word: "unclear",
-        title: "Unclear frees",
-        meaning: "unclear frees (nothing tells whether a packet was lost), per skb",
-    },
-    Kind {
-        expected: Some(true),
-        background: false,
-        word: "expected",
-        title: "Frees that healthy kernels do",
-        meaning: "frees that healthy kernels do, per skb",
-    },
-];
-
-/// The kind of a free.
-pub fn kind(expected: Option<bool>, background: bool) -> &'static Kind {
-    let [lost, own, unclear, usual] = &KINDS;
-    match expected {
-        Some(false) if background => own,
-        Some(false) => lost,
-        None => unclear,
-        Some(true) => usual,
-    }
-}
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -309,6 +257,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         group.finds_rate = finds_rate::finds_rate(facts, group, &rows);
+        group.incast = incast::incast(facts, group, &rows);
         group.damaged = damaged::damaged(facts, group.why).filter(|_| group.why == CHECKSUM);
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
         group.inside = inside::inside(facts, &rows);

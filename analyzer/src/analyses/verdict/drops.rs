@@ -87,6 +87,7 @@ fn meaning(g: &Group) -> String {
         g.damaged.as_ref().map(ways::damaged),
         g.came_back.clone(),
         g.finds_rate.then(ways::finds_rate),
+        g.incast.as_ref().map(ways::incast),
         ways::redirected(g),
         ways::flooded(g),
     ];
@@ -280,6 +281,18 @@ fn changed(d: &Drops) -> Option<&String> {
     }
     let (says, n) = by.into_iter().max_by_key(|(_, n)| *n)?;
     (n.saturating_mul(2) >= d.lost).then_some(says)
+}
+
+/// Of most packets that were lost it is known why, beyond where: a table or a NAT that was full by the kernel's own counters, a line that damages, hosts that have one address,
+/// many that answer at once.
+pub(super) fn names_cause(d: &Drops) -> bool {
+    let known = |g: &&Group| {
+        let full = g.full.as_ref().is_some_and(|f| f.counted);
+        full || g.damaged.is_some() || g.same_mac.is_some() || g.incast.is_some()
+    };
+    let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let n: u64 = lost.filter(known).map(|g| g.count).sum();
+    n > 0 && n.saturating_mul(2) >= d.lost
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {

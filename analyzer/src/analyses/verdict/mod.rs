@@ -39,6 +39,7 @@ mod incomplete;
 mod inside_tcp;
 mod instead;
 mod itself;
+mod kept;
 mod listens;
 mod long_work;
 mod named;
@@ -318,7 +319,10 @@ pub fn answer(
             },
             !of_answers && transmit.findings().is_some(),
         ),
-        in_words(drops_line, Some(dropped.join("; "))),
+        Line {
+            names_cause: drops.findings().is_some_and(drops::names_cause),
+            ..in_words(drops_line, Some(dropped.join("; ")))
+        },
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),
         Line {
             names_cause: napi.findings().is_some_and(|n| n.saturated.is_some()),

@@ -315,12 +315,13 @@ fn limit_words(l: &Limit) -> String {
     let each = l.servers.iter().take(SERVERS);
     let each: Vec<String> = each.map(|(server, n)| format!("{n} to {server}")).collect();
     format!(
-        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had {} under way, nearly always as many: a limit of its own (a pool, a maximum of connections; inferred)",
+        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had {} under way, nearly always as many: a limit of its own (a pool, a maximum of connections; inferred){}",
         l.requests,
         l.task,
         duration(l.waited_ns),
         l.share * 100.0,
         listed(&each),
+        l.holds.as_ref().map_or_else(String::new, super::kept::kept)
     )
 }
 

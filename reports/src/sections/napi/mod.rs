@@ -11,7 +11,7 @@ mod squeezes;
 use super::shared::{compared, counted, figure, had_cpu, id_cell, name_cell, truncation, unanswered, words};
 use crate::chart::{BarRow, Bars, Bin, ChartSpec, Distribution, Division, Plot, Size, Tone, Unit};
 use crate::clean::Text;
-use crate::document::{Block, Cell, Column, Figure, Section, Severity, Strip, Table};
+use crate::document::{Block, Cell, Column, Figure, Section, Table};
 use crate::format;
 use crate::sections::Input;
 
