@@ -40,10 +40,10 @@ rule() {
     router nft add chain ip lab forward '{ type filter hook forward priority 0; }' 2> /dev/null
     router nft add rule ip lab forward "$@"
 }
-# path MS [DEVICE]: a TUN device that holds packets so long
+# path MS [DEVICE [EACH]]: a TUN device that holds packets so long; one bit of each so many'th that is large is another behind it
 path() {
     local device=${2:-tun0}
-    router python3 "$here/delay.py" "$device" "$1" &
+    router python3 "$here/delay.py" "$device" "$1" "${3:-0}" &
     for _ in $(seq 50); do
         router ip -br link show "$device" 2> /dev/null | grep -q UP && break
         sleep 0.1

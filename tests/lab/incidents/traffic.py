@@ -270,9 +270,10 @@ def serve_proxy(port, to="", pause=0.0, every=1, down_each=0.0, down_for=0.0):
             peer.sendall(data)
 
 
-def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names=0):
+def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names=0, meanwhile=""):
     """Hands requests on, each so many times (asks), over so many connections, which the threads of its clients share. each: of so many one needs
-    a long answer; cached: the others it answers by itself. names: asks the resolver for so many first, one after the other."""
+    a long answer; cached: the others it answers by itself. names: asks the resolver for so many first, one after the other. meanwhile: for requests of more than
+    250 bytes it asks there, too, while it has a connection, and on this once more behind that."""
     import queue
 
     calls = [0]
@@ -286,6 +287,8 @@ def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names
 
     def hand_on(c):
         no_delay(c)
+        at, port = meanwhile.rsplit(":", 1) if meanwhile else ("", "0")
+        aside = connect(at, int(port)) if meanwhile else None
         try:
             while True:
                 up, down = header(c)
@@ -298,6 +301,9 @@ def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names
                     far = free.get()
                     for _ in range(asks):
                         call(far, up, 30 * down if long else down)
+                    if aside and up > 250:
+                        call(aside, up, down)
+                        call(far, up, down)
                     free.put(far)
                 c.sendall(b"r" * down)
         except (OSError, EOFError):
@@ -602,6 +608,20 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
             time.sleep(gap)
 
     together(threads, work)
+
+
+def fan(watch, host, port, hosts=12, down=36000, gap=0.08):
+    """Asks so many addresses from that one on, all at once, and waits for all."""
+    net, first = host.rsplit(".", 1)
+    all = [connect("%s.%d" % (net, int(first) + n), port) for n in range(hosts)]
+    while watch.runs():
+        at = time.time()
+        for s in all:
+            s.sendall(b"%08d%08d" % (100, down) + b"q" * 100)
+        for s in all:
+            receive(s, down)
+        watch.done("all", at)
+        time.sleep(gap)
 
 
 def pool(watch, host, port, threads=6):
@@ -1092,6 +1112,10 @@ def announce(watch, host, port, device="d0"):
 def main():
     words = [w for w in sys.argv[1:] if "=" not in w]
     options = dict(w.split("=", 1) for w in sys.argv[1:] if "=" in w)
+    # Programs are told apart by the names of their threads.
+    if "task" in options:
+        with open("/proc/self/comm", "w") as f:
+            f.write(options.pop("task"))
     serve = words[0] == "serve"
     if serve:
         work = globals()["serve_" + words[1]]
