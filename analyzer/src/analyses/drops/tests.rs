@@ -1,4 +1,5 @@
 mod around;
+mod causes;
 mod forgotten;
 mod full;
 mod meanwhile;

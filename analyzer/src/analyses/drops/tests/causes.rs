@@ -1,0 +1,228 @@
+//! Drops whose cause is told beyond their place: a NAT without a free port, a damaged line, transfers that find their rate, many that answer one at once.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use netmortem_formats::event_format::{ValueTable, ValueTableKind};
+
+use super::drop_row;
+use crate::Confidence;
+use crate::analyses::drops::{Drops, answer};
+use crate::analyses::verdict::{Line, Tone};
+use crate::counters::tables::CounterRow;
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::drops::CHECKSUM;
+use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::whose::{Carries, Owner};
+
+const MS: i64 = 1_000_000;
+
+fn host(last: u8) -> IpAddr {
+    Ipv4Addr::new(10, 0, 0, last).into()
+}
+/// Connection `n`, from a local end to a remote one.
+fn connection(n: u32, from: (u8, u16), to: (u8, u16)) -> ConnectionRow {
+    ConnectionRow {
+        saddr: Some(host(from.0)),
+        sport: from.1,
+        daddr: Some(host(to.0)),
+        dport: to.1,
+        ..crate::testing::tcp::connection(n)
+    }
+}
+fn with(reason: &str, place: &str) -> Facts {
+    let mut f = Facts::empty();
+    f.capture.events.insert("skb:kfree_skb".into(), 1);
+    f.capture.duration_ns = 10_000 * MS;
+    f.names.locations.insert(0x10, place.into());
+    f.names.drop_reasons = Some(ValueTable {
+        kind: ValueTableKind::Symbolic,
+        entries: vec![(3, reason.into())],
+    });
+    f
+}
+fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
+    let mut row = drop_row(at, 3, 0x10, Some(false));
+    row.owner = Some(Owner {
+        connection: Some(ConnectionId(connection)),
+        carries,
+        task: Name::default(),
+        pid: 0,
+        confidence: Confidence::Certain,
+    });
+    f.drops.push(row);
+}
+/// A real recording, for its rows.
+fn rpc() -> Facts {
+    crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &crate::ingest::Options::default())
+}
+fn told(f: &Facts) -> (Drops, Line) {
+    let line = crate::analyses::answer(f)
+        .verdict
+        .into_iter()
+        .find(|l| l.subject == "drops")
+        .unwrap();
+    (answer(f).findings().unwrap().clone(), line)
+}
+
+/// Ten SYNs of 10.0.0.1 and 10.0.0.2 to 10.0.0.9:443, which saw ports 40000 to 40011 of 10.0.0.50.
+fn without_a_port(clashes: u64, drops: u64, carries: Carries, missing: Option<u16>) -> (Drops, Line) {
+    let mut f = with("NETFILTER_DROP", "nf_hook_slow");
+    for n in 0..10u32 {
+        f.connections
+            .push(connection(n, (1 + (n % 2) as u8, 50_000 + n as u16), (9, 443)));
+        lose(&mut f, i64::from(n) * 900 * MS, n, carries);
+    }
+    for (n, port) in (40_000..40_012u16).filter(|p| Some(*p) != missing).enumerate() {
+        f.connections.push(connection(10 + n as u32, (9, 443), (50, port)));
+    }
+    for (name, rose) in [("insert_failed", clashes), ("drop", drops)] {
+        f.counters.push(CounterRow {
+            source: "nf_conntrack",
+            netns: None,
+            of: String::new(),
+            name: name.into(),
+            start: Some(7),
+            end: Some(7 + rose),
+        });
+    }
+    told(&f)
+}
+
+#[test]
+fn syns_for_which_a_nat_has_no_port_are_told() {
+    let (d, line) = without_a_port(11, 11, Carries::Syn, None);
+    let full = d.groups[0].full.clone().unwrap();
+    assert!(full.counted);
+    let said = "the address translation (NAT) had no free port for them, as when all that it may use for one destination are taken: 10.0.0.9:443 saw 12 ports of \
+                10.0.0.50, 40000 to 40011, and no other: nf_conntrack counted 11 more insert_failed, and no table was full (inferred)";
+    assert_eq!(full.says, said);
+    assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));
+    // Ports with a hole between them are not all that there are.
+    let (d, _) = without_a_port(11, 11, Carries::Syn, Some(40_005));
+    let says = d.groups[0].full.clone().unwrap().says;
+    assert!(says.contains("no free port") && !says.contains("saw"), "{says}");
+    // Two questions at once are another thing; of what is no attempt nothing is said.
+    let (d, _) = without_a_port(11, 11, Carries::Datagram, None);
+    assert!(
+        d.groups[0]
+            .full
+            .clone()
+            .unwrap()
+            .says
+            .contains("two datagrams of one new flow at once")
+    );
+    assert_eq!(without_a_port(11, 11, Carries::Data, None).0.groups[0].full, None);
+    // A full table; far more clashes than drops, which were elsewhere.
+    assert!(
+        without_a_port(0, 10, Carries::Syn, None).0.groups[0]
+            .full
+            .clone()
+            .unwrap()
+            .says
+            .contains("no room")
+    );
+    assert_eq!(without_a_port(50, 50, Carries::Syn, None).0.groups[0].full, None);
+}
+
+#[test]
+fn what_lies_between_two_hosts_damages() {
+    let facts = |third: u32| {
+        let mut f = with("TCP_CSUM", "tcp_v4_rcv");
+        // To 10.0.0.1 from .2, to .2 from .1, to .1 from .3.
+        f.connections = vec![
+            connection(0, (1, 40_000), (2, 80)),
+            connection(1, (2, 80), (1, 40_000)),
+            connection(2, (1, 40_001), (3, 80)),
+        ];
+        for n in 0..40u32 {
+            lose(
+                &mut f,
+                i64::from(n) * 100 * MS,
+                u32::from(n % 4 == 0),
+                Carries::Received,
+            );
+        }
+        for n in 0..third {
+            lose(&mut f, i64::from(n) * 100 * MS, 2, Carries::Received);
+        }
+        for d in &mut f.drops {
+            d.why = CHECKSUM;
+        }
+        let like = rpc().rx.remove(0);
+        for n in 0..600u32 {
+            let mut r = like.clone();
+            r.connection = Some(ConnectionId(if n < 400 { n % 2 } else { 2 }));
+            f.rx.push(r);
+        }
+        f
+    };
+    let (d, line) = told(&facts(0));
+    let g = d.groups[0].damaged.clone().unwrap();
+    assert_eq!((g.hosts.0.as_str(), g.hosts.1.as_str()), ("10.0.0.1", "10.0.0.2"));
+    assert_eq!((g.damaged, g.came, g.others), ((30, 10), 440, 200));
+    let said = "damaged on the way, between 10.0.0.1 and 10.0.0.2, 30 to the one and 10 to the other, of 440 that came, and hardly any of 200 that came to them from others: \
+                what lies between these two damages them";
+    assert!(line.sentence.contains(said), "{}", line.sentence);
+    assert!(line.names_cause);
+    // Others lose, too: what they have in common is nearer.
+    assert_eq!(told(&facts(10)).0.groups[0].damaged, None);
+}
+
+/// One transfer of 10 MB loses so many packets.
+fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
+    let mut f = with("QDISC_DROP", "__dev_queue_xmit");
+    f.connections = vec![ConnectionRow {
+        bytes_out: 10_000_000,
+        ..connection(0, (1, 40_000), (2, 5201))
+    }];
+    for n in 0..lost {
+        lose(&mut f, i64::from(n) * 100 * MS, 0, Carries::Data);
+    }
+    change(&mut f);
+    let (d, line) = told(&f);
+    (d.groups[0].finds_rate, line.tone)
+}
+
+#[test]
+fn a_transfer_that_fills_its_queue_finds_its_rate() {
+    assert_eq!(transfer(20, |_| {}), (true, Tone::Notice));
+    // Much of it; somebody awaits an answer on it; a small one; another's packets among them; events were lost.
+    assert_eq!(transfer(200, |_| {}), (false, Tone::Bad));
+    let asked = |f: &mut Facts| {
+        let mut r = rpc().responses.remove(0);
+        r.connection = ConnectionId(0);
+        f.responses.push(r);
+    };
+    assert_eq!(transfer(20, asked), (false, Tone::Bad));
+    assert!(!transfer(20, |f| f.connections[0].bytes_out = 900_000).0);
+    assert!(!transfer(20, |f| f.drops[3].owner = None).0);
+    assert!(!transfer(20, |f| f.gaps.push(crate::testing::gap(0, MS))).0);
+}
+
+/// So many hosts lose a packet each in so many moments, `apart` from each other.
+fn fan(hosts: u32, moments: i64, apart: i64, to: impl Fn(u32) -> u8) -> Option<(u64, u64, u64, i64, String)> {
+    let mut f = with("QDISC_DROP", "__dev_queue_xmit");
+    f.connections = (0..hosts)
+        .map(|n| connection(n, (100 + n as u8, 6379), (to(n), 40_000)))
+        .collect();
+    for at in 0..moments {
+        for n in 0..hosts {
+            lose(&mut f, at * apart + i64::from(n) * 200_000, n, Carries::Data);
+        }
+    }
+    let i = told(&f).0.groups[0].incast.clone()?;
+    Some((i.bursts, i.senders, i.of, i.lasted_ns, i.to))
+}
+
+#[test]
+fn many_that_answer_one_at_once_are_told() {
+    assert_eq!(
+        fan(8, 10, 500 * MS, |_| 1),
+        Some((10, 8, 8, 7 * 200_000, "10.0.0.1".into()))
+    );
+    // Three only; a queue that is full all the time; to several hosts.
+    assert_eq!(fan(3, 10, 500 * MS, |_| 1), None);
+    assert_eq!(fan(8, 1_000, 9 * MS, |_| 1), None);
+    assert_eq!(fan(8, 10, 500 * MS, |n| n as u8 % 4), None);
+}
