@@ -95,3 +95,69 @@ fn what_could_ask_more_has_no_limit() {
     let all: Vec<_> = (0..40).map(|n| (n * 2, n * 2, n * 2 + 20)).collect();
     assert_eq!(proxy(&all), None);
 }
+
+/// The same with a connection to a database, 10.0.0.2:5432, for each of both: a thread asks on it, asks 8080, and asks on it again. `other` says which one behind.
+fn with_a_database(other: impl Fn(usize) -> bool) -> Facts {
+    let mut f = facts(&rounds());
+    for n in [2u32, 3] {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport) = (2_000 + n as u16, 5432);
+        crate::testing::tcp::born(&mut f, c, SYN_SENT);
+    }
+    let short = MS / 10;
+    let mut more = vec![];
+    for (n, r) in f.responses.iter_mut().enumerate() {
+        let (lane, end) = ((n % 2) as u32, r.read_ns);
+        r.pid = 100 + lane as i32;
+        let behind = if other(n) { 3 - lane } else { 2 + lane };
+        for (connection, from) in [(2 + lane, r.send_ns), (behind, end - short)] {
+            let mut q = r.clone();
+            q.connection = ConnectionId(connection);
+            (q.send_ns, q.ready_ns, q.read_ns) = (from, Some(from + short - 1), from + short - 1);
+            more.push(q);
+        }
+        (r.send_ns, r.ready_ns, r.read_ns) = (r.send_ns + short, Some(end - short - 1), end - short - 1);
+    }
+    f.responses.extend(more);
+    f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+    f
+}
+
+#[test]
+fn what_is_kept_while_somebody_else_is_asked_is_told() {
+    let holds = |f: &Facts| {
+        answer(f)
+            .findings()
+            .unwrap()
+            .limits
+            .first()
+            .and_then(|l| l.holds.clone())
+    };
+    let f = with_a_database(|_| false);
+    let h = holds(&f).unwrap();
+    assert_eq!(
+        (h.asked.as_str(), h.server.as_str()),
+        ("10.0.0.2:8080", "10.0.0.2:5432")
+    );
+    assert_eq!((h.connections, h.requests, h.of), (2, 40, 40));
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    let said = "and each of these requests to 10.0.0.2:8080 keeps one of its 2 connections to 10.0.0.2:5432, on which nothing is asked meanwhile (40 of 40: ";
+    assert!(line.headline.contains(said), "{}", line.headline);
+    // Behind it asks on the other one, nearly always.
+    assert_eq!(holds(&with_a_database(|n| n % 4 > 0)), None);
+    // There are more connections than requests at once: another one is free.
+    let mut f = with_a_database(|_| false);
+    let mut c = crate::testing::tcp::connection(4);
+    (c.sport, c.dport) = (2_004, 5432);
+    crate::testing::tcp::born(&mut f, c, SYN_SENT);
+    for r in f
+        .responses
+        .iter_mut()
+        .filter(|r| r.connection.0 == 2 && r.send_ns > 200 * MS)
+    {
+        r.connection = ConnectionId(4);
+    }
+    f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+    assert_eq!(holds(&f), None);
+}
