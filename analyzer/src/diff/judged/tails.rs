@@ -107,6 +107,29 @@ fn words_gone(m: &Metric) -> Option<String> {
     })
 }
 
+/// Behind a slowest hundredth that is judged: that it is a tenth, which by itself is not.
+pub(in crate::diff) fn beside(m: &Metric) -> String {
+    let judged = |percent: u64| {
+        let of = |s: &&super::compare::Shift| s.percent == percent && s.outcome != Outcome::Same;
+        m.shifts.iter().any(|s| of(&s))
+    };
+    if !judged(99) || judged(90) || judged(50) {
+        return String::new();
+    }
+    let when = match (a_tenth(&m.before, &m.after), a_tenth(&m.after, &m.before)) {
+        (true, _) => "longer than any before",
+        (_, true) => "longer before than any after",
+        _ => return String::new(),
+    };
+    let ns = |ns: Option<i64>| ns.map_or_else(|| "-".into(), duration);
+    let each = ALL.iter().take(2);
+    let each = each.map(|(name, value)| format!("{name} {} -> {}", ns(value(&m.before)), ns(value(&m.after))));
+    format!(
+        "; a tenth of them took {when} ({})",
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
+
 fn of_servers(metrics: &[Metric], words: fn(&Metric) -> Option<String>) -> Vec<String> {
     let of = |m: &&Metric| (m.which.ledger, m.which.stage, m.outcome) == (LEDGER, "response", Outcome::Same);
     metrics.iter().filter(of).filter_map(words).take(TOLD).collect()
@@ -161,6 +184,27 @@ mod tests {
             Distribution::of((0..n).map(|i| if i < slow { ns } else { 20_000 }).collect(), 0)
         };
         assert!(!a_tenth(&short(230, 3, 30_000), &short(238, 30, 50_000)));
+    }
+
+    #[test]
+    fn a_tenth_is_told_behind_the_hundredth_that_is_judged() {
+        let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let d = crate::diff::compare(&[&f], &[&f], &Default::default());
+        let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
+        (m.before, m.after) = (answers(600, 3, 1), answers(600, 80, 3));
+        let one = m.shifts[0].clone();
+        let shift = |percent, outcome| {
+            let mut s = one.clone();
+            (s.percent, s.outcome) = (percent, outcome);
+            s
+        };
+        m.shifts = vec![shift(90, Outcome::Same), shift(99, Outcome::Worse)];
+        let told = "; a tenth of them took longer than any before (p50 200.0 \u{b5}s -> 200.0 \u{b5}s, p90 200.0 \u{b5}s -> 3.00 ms)";
+        assert_eq!(beside(&m), told);
+        m.shifts[0].outcome = Outcome::Worse;
+        assert_eq!(beside(&m), "");
+        m.shifts = vec![shift(99, Outcome::Same)];
+        assert_eq!(beside(&m), "");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::diff::judged::{
     beside,
     compare::{Metric, Shift},
     rates::{Kind, Rate},
+    tails,
 };
 use crate::diff::servers::{Servers, answers::LEDGER, asks::Asks, clients::server_of, held, parts, reopened};
 use crate::diff::sides::options::DiffOptions;
@@ -148,7 +149,8 @@ impl Leading<'_> {
             let answers = matches!(m.which.stage, "call" | "response");
             let service = m.which.service.as_deref().filter(|_| answers);
             let turns = reopened::among(&self.servers.asks, service);
-            let mut sentence = format!("{first}: {}, {n}{turns}", moved(s));
+            let tenth = if answers { tails::beside(m) } else { String::new() };
+            let mut sentence = format!("{first}: {}, {n}{turns}{tenth}", moved(s));
             for (at, of) in self.servers.sizes_of(service, longer) {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
