@@ -239,7 +239,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     let (causes, speeds) = match prevented {
         // Services are told by their addresses.
-        None if !parts && !hidden && !in_part => (said::causes::said(b, a), values::speed::Speeds::of(b, a)),
+        None if !parts && !hidden && !in_part => (
+            said::causes::said(b, a, &mut servers.asks),
+            values::speed::Speeds::of(b, a),
+        ),
         _ => <_>::default(),
     };
     let verdict = said::verdict::Judged {

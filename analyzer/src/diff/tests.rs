@@ -11,6 +11,7 @@ mod common;
 mod exchanges;
 mod few;
 mod fewer;
+mod gave_up;
 mod in_part;
 mod kernel;
 mod names;

@@ -314,8 +314,38 @@ def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names
         threading.Thread(target=hand_on, args=(listener.accept()[0],), daemon=True).start()
 
 
-def serve_queue(port, workers=4, pause=0.08, slow_at=1.0, slow_for=1.0, slow=0.3):
-    """Reads requests as they come, and lets so many workers answer them in turn; for a time, counted from the first, each takes longer."""
+def serve_retries(port, to="", timeout=10.0, tries=1):
+    """Hands each request on to the next of several servers, on a connection of its own; one that has no answer in time is given up, and asked of the next."""
+    import itertools
+
+    servers = itertools.cycle(to.split(","))
+
+    def hand_on(c):
+        try:
+            no_delay(c)
+            up, down = header(c)
+            receive(c, up)
+            for _ in range(tries):
+                host, at = next(servers).rsplit(":", 1)
+                try:
+                    with connect(host, int(at), timeout=timeout) as far:
+                        call(far, up, down)
+                        break
+                except (OSError, EOFError):
+                    pass
+            c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            pass
+        c.close()
+
+    listener = socket.create_server(("", port), backlog=512)
+    while True:
+        threading.Thread(target=hand_on, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_queue(port, workers=4, pause=0.08, slow_at=1.0, slow_for=1.0, slow=0.3, large=0, long=0.0):
+    """Reads requests as they come, and lets so many workers answer them in turn; for a time, counted from the first, each takes longer. large: answers of
+    more bytes take `long`."""
     import queue
 
     due, first = queue.Queue(), []
@@ -324,7 +354,8 @@ def serve_queue(port, workers=4, pause=0.08, slow_at=1.0, slow_for=1.0, slow=0.3
         while True:
             c, down = due.get()
             since = time.time() - first[0]
-            time.sleep(slow if slow_at < since < slow_at + slow_for else pause)
+            usual = long if large and down > large else pause
+            time.sleep(slow if slow_at < since < slow_at + slow_for else usual)
             try:
                 c.sendall(b"r" * down)
             except OSError:
@@ -903,17 +934,18 @@ def searches(watch, host, port, resolver="", names=5):
         time.sleep(0.02)
 
 
-def storm(watch, host, port, rate=36.0, timeout=0.25, tries=4):
-    """Calls at a rate, each on a connection of its own; one that has no answer in time is given up and made again."""
+def storm(watch, host, port, rate=36.0, timeout=0.25, tries=4, each=0):
+    """Calls at a rate, each on a connection of its own; one that has no answer in time is given up and made again. each: one of so many has an answer ten times
+    as large."""
 
-    def once():
+    def once(down):
         at = time.time()
         for _ in range(tries):
             since, s = time.time(), None
             try:
                 s = socket.create_connection((host, port), timeout=timeout)
                 s.settimeout(max(0.001, timeout - (time.time() - since)))
-                call(s, 100, 200)
+                call(s, 100, down)
                 watch.done("call", at)
                 return
             except (OSError, EOFError):
@@ -924,8 +956,9 @@ def storm(watch, host, port, rate=36.0, timeout=0.25, tries=4):
 
     n = 0
     while watch.runs():
-        threading.Thread(target=once, daemon=True).start()
         n += 1
+        down = 2000 if each and n % each == 0 else 200
+        threading.Thread(target=once, args=(down,), daemon=True).start()
         time.sleep(max(0, watch.started + n / rate - time.time()))
 
 

@@ -104,7 +104,15 @@ fn least_asked<K: Ord>(
 }
 
 /// A request: when it was sent; of one given up its close, and whether it was answered later.
-type Request = (i64, Option<(i64, bool)>);
+pub(crate) type Request = (i64, Option<(i64, bool)>);
+
+/// All requests of a program to a server, of which it gave up some.
+pub(crate) struct Asked {
+    pub end: End,
+    pub requests: Vec<Request>,
+    /// What is told of them.
+    pub told: GivenUp,
+}
 
 #[derive(Default)]
 struct Group {
@@ -119,6 +127,13 @@ struct Group {
 
 /// All of them, most first.
 pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
+    let mut found = asked(facts);
+    found.truncate(GROUPS);
+    found.into_iter().map(|a| a.told).collect()
+}
+
+/// The same, with every request of these programs to these servers.
+pub(crate) fn asked(facts: &Facts) -> Vec<Asked> {
     if !facts.capture.recorded("skb:skb_copy_datagram_iovec") && facts.responses.is_empty() {
         return vec![];
     }
@@ -164,17 +179,24 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
         }
     }
     let others = hedged::Answers::of(facts, groups.keys().map(|k| k.0));
-    let mut found: Vec<GivenUp> = (groups.into_iter())
+    let mut found: Vec<Asked> = (groups.into_iter())
         .filter(|(_, g)| g.answers)
-        .filter_map(|(key, g)| {
+        .filter_map(|(key, mut g)| {
             let name = of
                 .get(&key)
                 .map_or_else(|| SocketAddr::new(key.1.0, key.1.1).to_string(), |c| server(facts, *c));
-            judged(facts, key, name, g, &others)
+            let told = judged(facts, key, name, &mut g, &others)?;
+            Some(Asked {
+                end: key.1,
+                requests: g.requests,
+                told,
+            })
         })
         .collect();
-    found.sort_by(|a, b| (b.requests, &a.task, &a.server).cmp(&(a.requests, &b.task, &b.server)));
-    found.truncate(GROUPS);
+    found.sort_by(|x, y| {
+        let (a, b) = (&x.told, &y.told);
+        (b.requests, &a.task, &a.server).cmp(&(a.requests, &b.task, &b.server))
+    });
     found
 }
 
@@ -182,7 +204,7 @@ fn judged(
     facts: &Facts,
     (task, end): (Name, End),
     server: String,
-    mut group: Group,
+    group: &mut Group,
     others: &hedged::Answers,
 ) -> Option<GivenUp> {
     group.requests.sort_unstable();

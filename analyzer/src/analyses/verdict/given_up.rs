@@ -25,7 +25,7 @@ fn first(a: &Application) -> Option<&GivenUp> {
 const HEDGED: f64 = 0.8;
 
 /// Whether its client means to: it asked another server, too, and took what came first.
-pub(super) fn hedged(g: &GivenUp) -> bool {
+pub(crate) fn hedged(g: &GivenUp) -> bool {
     g.requests > 0 && g.hedged as f64 >= HEDGED * g.requests as f64
 }
 

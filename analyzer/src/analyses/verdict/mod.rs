@@ -71,6 +71,7 @@ mod whose;
 pub(crate) use accepts::herd;
 #[cfg(test)]
 pub(in crate::analyses) use black_hole::black_hole;
+pub(crate) use given_up::hedged;
 #[cfg(test)]
 pub(in crate::analyses) use long_work::long_work;
 #[cfg(test)]

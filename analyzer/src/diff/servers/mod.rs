@@ -8,6 +8,7 @@ pub(in crate::diff) mod divided;
 pub(in crate::diff) mod exchanges;
 pub(in crate::diff) mod failing;
 pub(in crate::diff) mod few;
+pub(in crate::diff) mod gave_up;
 pub(in crate::diff) mod held;
 pub(in crate::diff) mod large;
 pub(in crate::diff) mod parts;

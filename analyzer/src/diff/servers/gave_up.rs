@@ -1,0 +1,250 @@
+//! Requests that a program gives up by a time-out of its own on one side, where on the other it waited on: the time-out is another, and what it asks again is load for its servers.
+//!
+//! In: requests given up (`analyses::application::asked`), responses, what programs that serve ask of others. Out: a sentence. Not judged: that who waits has less of it is the
+//! answers' own, and these are compared. Must not be said of hedged requests, of what nobody wants any more, of few, of waits of all lengths, of one stall of a server
+//! (where nobody had waited as long before, they must lie in most of the time), or of who gave up as soon on the other side.
+//!
+//! ```text
+//! with:    request ──── time-out ──── close      n of all, all waits alike
+//! without: request ─────────┼──────── answer     it waited longer for these: the time-out is new
+//!          request ── answer ┊                   no request took as long: whether it had one, nobody knows
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use super::answers::{LEAST, server};
+use super::asks::{Asked as Counts, Asks};
+use crate::analyses::application::{Role, asked, sockets};
+use crate::analyses::verdict::{duration, hedged};
+use crate::diff::sides::options::Recording;
+use crate::stat::{block_of, nearest_rank};
+
+/// Fewest requests given up, by all servers together.
+const FEWEST: usize = 20;
+/// p10 and p90 of the waits are closer than this part of their median: one in so many.
+const NARROW: i64 = 10;
+/// Answers that took longer than the time-out, and this part of it, were waited for: one in so many.
+const LONGER: i64 = 10;
+/// Fewest of them that tell of another time-out.
+const PATIENT: usize = 5;
+/// Parts of a side's time, and in how many of them it must give up where nobody had waited as long.
+const PARTS: (usize, usize) = (10, 6);
+/// Another time-out is so many times as long.
+const TIMES: i64 = 2;
+/// By so much more is asked per answer, to be said.
+const MORE: f64 = 1.2;
+/// Part of the answers of these servers that must be for one server for requests to be counted per answer of it.
+const MOST: f64 = 0.9;
+/// Servers named, sentences said.
+const NAMED: usize = 3;
+const SAID: usize = 2;
+
+/// Requests of a program to one server.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct To {
+    /// Waits for those given up, ns.
+    given: Vec<i64>,
+    /// Times of those answered, ns.
+    answered: Vec<i64>,
+    /// Of those given up: answered when nobody waited.
+    later: u64,
+    /// Parts of the time with any that was given up.
+    parts: BTreeSet<usize>,
+}
+
+impl To {
+    fn add(&mut self, other: &To) {
+        self.given.extend(&other.given);
+        self.answered.extend(&other.answered);
+        self.later += other.later;
+        self.parts.extend(&other.parts);
+    }
+    fn all(&self) -> usize {
+        self.given.len() + self.answered.len()
+    }
+}
+
+/// By program and server.
+type Side = BTreeMap<String, BTreeMap<String, To>>;
+
+fn side(of: &[Recording<'_>]) -> Side {
+    let mut out = Side::new();
+    for r in of {
+        for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
+            let row = r.facts.connections.get(s.connection.0 as usize);
+            let (Some(row), Some(server)) = (row, server(r, s.connection, s.role)) else {
+                continue;
+            };
+            let to = out.entry(row.task.text().into_owned()).or_default();
+            let to = to.entry(server).or_default();
+            to.answered.extend(s.judged_responses().map(|(ns, _)| ns));
+        }
+        for a in asked(r.facts) {
+            // Nobody wants these, and that is no time-out.
+            if a.told.hasty || hedged(&a.told) {
+                continue;
+            }
+            let server = SocketAddr::new(a.end.0, a.end.1).to_string();
+            let to = out.entry(a.told.task.clone()).or_default().entry(server).or_default();
+            for (sent, (closed, later)) in a.requests.iter().filter_map(|(sent, given)| Some((*sent, (*given)?))) {
+                to.given.push(closed.saturating_sub(sent));
+                to.later += u64::from(later);
+                to.parts
+                    .insert(block_of(closed, r.from_ns, r.to_ns.saturating_sub(1), PARTS.0));
+            }
+        }
+    }
+    out
+}
+
+/// What a program does on one side alone.
+#[derive(Debug, PartialEq)]
+struct GaveUp {
+    task: String,
+    /// Those with most given up first.
+    servers: Vec<String>,
+    with: To,
+    without: To,
+    timeout_ns: i64,
+    /// Answers of the other side that took longer.
+    patient: usize,
+}
+
+/// The median of waits that are all alike.
+fn alike(waits: &[i64]) -> Option<i64> {
+    let rank = |percent| nearest_rank(&mut waits.to_vec(), percent);
+    let (low, middle, high) = (rank(10)?, rank(50)?, rank(90)?);
+    (high.saturating_sub(low) <= middle / NARROW).then_some(middle)
+}
+
+fn one(task: &str, with: &BTreeMap<String, To>, without: &BTreeMap<String, To>) -> Option<GaveUp> {
+    let mut servers: Vec<(&String, &To)> = with
+        .iter()
+        .filter(|(server, to)| !to.given.is_empty() && without.contains_key(*server))
+        .collect();
+    servers.sort_by_key(|(server, to)| (std::cmp::Reverse(to.given.len()), *server));
+    let (mut w, mut o) = (To::default(), To::default());
+    for (server, to) in &servers {
+        w.add(to);
+        o.add(without.get(*server)?);
+    }
+    let timeout_ns = alike(&w.given).filter(|_| w.given.len() >= FEWEST && o.answered.len() >= LEAST)?;
+    // By a longer time-out it may have given up there, too.
+    let soon = o.given.iter().any(|ns| *ns < timeout_ns.saturating_mul(TIMES));
+    let longer = timeout_ns.saturating_add(timeout_ns / LONGER);
+    let patient = o.answered.iter().filter(|ns| **ns > longer).count();
+    let another = patient >= PATIENT;
+    (!soon && (another || w.parts.len() >= PARTS.1)).then(|| GaveUp {
+        task: task.to_owned(),
+        servers: servers.iter().map(|(server, _)| (*server).clone()).collect(),
+        timeout_ns,
+        patient,
+        with: w,
+        without: o,
+    })
+}
+
+/// What of one side the other has not.
+fn only(with: &Side, without: &Side) -> Vec<GaveUp> {
+    let both = with
+        .iter()
+        .filter_map(|(task, to)| Some((task, to, without.get(task)?)));
+    let mut all: Vec<GaveUp> = both.filter_map(|(task, w, o)| one(task, w, o)).collect();
+    all.sort_by_key(|g| std::cmp::Reverse(g.with.given.len()));
+    all
+}
+
+impl GaveUp {
+    /// How many requests these servers get for each answer of the one whose program asks them: with, without, and that server.
+    fn per_answer<'a>(&self, asks: &'a [Asks], after: bool) -> Option<(f64, f64, &'a str)> {
+        let own: Vec<&Asks> = asks.iter().filter(|x| self.servers.contains(&x.asked)).collect();
+        let server = &own.first()?.server;
+        let one = own.iter().all(|x| &x.server == server);
+        let sides = |x: &Asks| {
+            if after {
+                (x.after, x.before)
+            } else {
+                (x.before, x.after)
+            }
+        };
+        let count = |side: fn((Counts, Counts)) -> Counts, of: &To| {
+            let answered: u64 = own.iter().map(|x| side(sides(x)).requests).sum();
+            let answers = own.iter().map(|x| side(sides(x)).answers).max().unwrap_or(0);
+            let most = answered as f64 >= MOST * of.answered.len() as f64;
+            (most && answers > 0).then(|| (answered as f64 + of.given.len() as f64) / answers as f64)
+        };
+        let (with, without) = (count(|s| s.0, &self.with)?, count(|s| s.1, &self.without)?);
+        (one && with >= MORE * without).then_some((with, without, server.as_str()))
+    }
+
+    fn sentence(&self, asks: &[Asks], after: bool) -> String {
+        let (when, other, gives_up, asks_again) = match after {
+            true => ("after", "before", "gives up", "asks again"),
+            false => ("before", "after", "gave up", "asked again"),
+        };
+        let task = if self.task.is_empty() { "a client" } else { &self.task };
+        let mut named: Vec<String> = self.servers.iter().take(NAMED).cloned().collect();
+        match self.servers.len().saturating_sub(NAMED) {
+            0 => {}
+            n => named.push(format!("{n} others")),
+        }
+        let last = named.pop().unwrap_or_default();
+        let named = match named.is_empty() {
+            true => last,
+            false => format!("{} and {last}", named.join(", ")),
+        };
+        let (w, o) = (&self.with, &self.without);
+        let wait = duration(self.timeout_ns);
+        let mut out = format!(
+            "Only {when} {task} {gives_up} requests to {named} after p50 {wait} without an answer (a time-out of its own, inferred: all alike), {} of {}",
+            w.given.len(),
+            w.all()
+        );
+        let gave_up = match (o.given.len(), nearest_rank(&mut o.given.clone(), 50)) {
+            (n @ 1.., Some(ns)) => format!("gave up {n} of {}, after p50 {}", o.all(), duration(ns)),
+            _ => format!("gave up none of {}", o.all()),
+        };
+        out += &match (self.patient, after) {
+            (0, _) => format!("; {other} it {gave_up}, and none took as long"),
+            (n @ 1..PATIENT, _) => format!("; {other} it {gave_up}, and {n} took longer than that"),
+            (n, after) => {
+                let what = if after {
+                    "new, or shorter than it was"
+                } else {
+                    "gone, or longer than that"
+                };
+                format!(
+                    "; {other} it {gave_up}, and waited longer than that for {n}: the time-out is {what} (inferred)"
+                )
+            }
+        };
+        if let Some((with, without, server)) = self.per_answer(asks, after) {
+            out += &format!(
+                "; it {asks_again}: {with:.1} requests for each answer of {server}, {without:.1} {other} (given up ones counted, inferred), more work for the same answers"
+            );
+        }
+        if w.later > 0 {
+            out += &format!(
+                "; at least {} of those given up were answered later, when nobody waited any more",
+                w.later
+            );
+        }
+        out + "."
+    }
+}
+
+/// A sentence for each; what is asked of these servers is marked.
+pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>], asks: &mut [Asks]) -> Vec<String> {
+    let (b, a) = (side(before), side(after));
+    let now = only(&a, &b).into_iter().map(|g| (g, true));
+    let then = only(&b, &a).into_iter().map(|g| (g, false));
+    let mut out = vec![];
+    for (g, after) in now.chain(then).take(SAID) {
+        out.push(g.sentence(asks, after));
+        for x in asks.iter_mut().filter(|x| g.servers.contains(&x.asked)) {
+            x.given_up = true;
+        }
+    }
+    out
+}
