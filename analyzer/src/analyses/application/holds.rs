@@ -1,7 +1,8 @@
 //! What a program keeps to itself while it asks somebody else: a connection to another server, as a transaction left open during a call.
 //!
 //! Needs `responses`, of sockets that speak in turns. A thread asks X on a connection, then S, then X again on the same one, on which nobody asked in between: it kept that
-//! connection for so long. Where so many requests to S are under way at most as there are such connections, who waits, waits for one of these.
+//! connection for so long. Where so many requests to S are under way at most as there are such connections, and threads share these, who waits, waits for one of them. Must not
+//! be said of threads that have a connection each: there it is a thread that is waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +44,7 @@ pub(super) fn holds(facts: &Facts, sockets: &[Socket<'_>], limit: &Limit) -> Opt
         .collect();
     let mut threads: FxHashMap<i32, Vec<Asked<'_>>> = FxHashMap::default();
     let mut begins: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
+    let mut users: FxHashMap<ConnectionId, BTreeSet<i32>> = FxHashMap::default();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         let Some(to) = names.get(&s.connection) else { continue };
         for (ns, r) in s.judged_responses().filter(|(_, r)| r.task.text() == limit.task) {
@@ -52,6 +54,7 @@ pub(super) fn holds(facts: &Facts, sockets: &[Socket<'_>], limit: &Limit) -> Opt
                 .or_default()
                 .push((r.send_ns, end, s.connection, to));
             begins.entry(s.connection).or_default().push(r.send_ns);
+            users.entry(s.connection).or_default().insert(r.pid);
         }
     }
     threads.values_mut().for_each(|of| of.sort_unstable());
@@ -76,7 +79,13 @@ pub(super) fn holds(facts: &Facts, sockets: &[Socket<'_>], limit: &Limit) -> Opt
             }
         }
         let (server, (requests, connections)) = kept.into_iter().max_by_key(|(_, (n, _))| *n)?;
-        let told = requests >= LEAST && requests as f64 >= NEARLY * of as f64 && connections.len() as u64 == *most;
+        let shared = connections
+            .iter()
+            .filter(|c| users.get(c).is_some_and(|of| of.len() > 1))
+            .count();
+        let pool = shared * 2 > connections.len();
+        let told =
+            pool && requests >= LEAST && requests as f64 >= NEARLY * of as f64 && connections.len() as u64 == *most;
         told.then(|| Holds {
             asked: asked.clone(),
             server: server.to_owned(),

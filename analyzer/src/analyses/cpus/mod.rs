@@ -1,4 +1,4 @@
-//! How busy were the host's CPUs, and what of their time did the hypervisor keep for others (steal)? In: `counters` and `counters_over_time` of /proc/stat.
+//! How busy were the host's CPUs, and for how much of their time did the hypervisor not run them though they had work (steal)? In: `counters` and `counters_over_time` of /proc/stat.
 //!
 //! Method: the kernel divides each CPU's time into kinds, in ticks of 10 ms (`Documentation/filesystems/proc.rst`); the share of a kind is its rise among those of all
 //! kinds. The snapshots enclose the recording, so start and end of the recorder are in it. No event tells of stolen time: a task, a softirq or a timer that waited for it
@@ -14,7 +14,7 @@ mod tests;
 
 /// Source of these counters.
 const SOURCE: &str = "stat";
-/// Ticks of a CPU between two readings from which a share is told: half a second.
+/// Ticks of a CPU from which a share is told: half a second.
 const LEAST_TICKS: u64 = 50;
 /// Share of a CPU's time between two readings from which that is told.
 const SPELL: f64 = 0.05;
@@ -34,7 +34,7 @@ pub struct Shares {
     pub iowait: f64,
     /// Idle.
     pub idle: f64,
-    /// Kept by the hypervisor for others, while the CPU had something to do.
+    /// Not run by the hypervisor, for other guests or a limit of this one, while the CPU had something to do.
     pub steal: f64,
 }
 
@@ -131,14 +131,23 @@ fn number(of: &str) -> Option<u32> {
 
 /// Asks.
 pub fn answer(facts: &Facts) -> Outcome<Cpus> {
-    let mut by: BTreeMap<u32, Ticks> = BTreeMap::new();
-    let mut all = Ticks::default();
+    let mut by: BTreeMap<u32, Option<Ticks>> = BTreeMap::new();
     for row in facts.counters.iter().filter(|r| r.source == SOURCE) {
-        // A kind may fall (`idle` and `iowait` are estimates): then nothing of it is known.
-        if let (Some(cpu), Some(rise)) = (number(&row.of), row.rise()) {
-            by.entry(cpu).or_default().add(&row.name, rise);
-            all.add(&row.name, rise);
+        let Some(cpu) = number(&row.of) else { continue };
+        let of = by.entry(cpu).or_insert_with(|| Some(Ticks::default()));
+        // Where a kind fell (`idle` and `iowait` are estimates), or the CPU came or went, nothing is known of it.
+        match (of.as_mut(), row.rise()) {
+            (Some(ticks), Some(rise)) => ticks.add(&row.name, rise),
+            _ => *of = None,
         }
+    }
+    let by: BTreeMap<u32, Ticks> = by
+        .into_iter()
+        .filter_map(|(cpu, ticks)| Some((cpu, ticks.filter(|t| t.all() >= LEAST_TICKS)?)))
+        .collect();
+    let mut all = Ticks::default();
+    for (kind, rise) in by.values().flat_map(|t| &t.0) {
+        all.add(kind, *rise);
     }
     let of = |(cpu, ticks): (&u32, &Ticks)| {
         Some(Cpu {

@@ -1,8 +1,8 @@
 //! New connections that connection tracking could not enter, since what they would be translated to was taken by another one.
 //!
 //! Needs `counters` (nf_conntrack), `connections`. Source: net/netfilter/nf_conntrack_core.c `__nf_conntrack_confirm`: a clash is counted as `insert_failed` and as `drop`.
-//! Of SYNs that is a NAT without a free port for their destination (net/netfilter/nf_nat_core.c `get_unique_tuple` leaves one that is taken); of datagrams also two of one
-//! new flow at once, as questions for A and AAAA.
+//! Of SYNs that is a NAT without a free port for their destination (net/netfilter/nf_nat_core.c `get_unique_tuple` leaves one that is taken), which is said where their server
+//! saw no port but those of one whole range; or two connections that were given the same at once. Of datagrams also two of one new flow, as questions for A and AAAA.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use crate::reconstruct::whose::Carries;
 
 /// Ports of one address from which it is said how many there were.
 const PORTS: usize = 8;
-/// Part of the group that must be SYNs to one end for its ports to be told.
+/// Part of the group that must be of one kind, and SYNs to one end for its ports to be told.
 const NEARLY: f64 = 0.9;
 
 /// Of drops at a netfilter hook.
@@ -27,26 +27,33 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
             source == "nf_conntrack" && name == counter
         })
     };
-    let (clashes, n) = (rise("insert_failed"), rows.len() as f64);
-    if clashes == 0 || (clashes as f64) < MOSTLY * n || clashes as f64 * MOSTLY > n {
+    let (clashes, dropped, n) = (rise("insert_failed"), rise("drop"), rows.len() as f64);
+    // A chain that is too long, or an entry that dies, is counted as the one and not as the other.
+    if clashes == 0 || dropped < clashes || rise("chaintoolong") > 0 {
         return None;
     }
     let owned = || rows.iter().filter_map(|d| d.owner);
-    let syns = owned().filter(|o| o.carries == Carries::Syn).count() as f64;
-    let datagrams = owned().filter(|o| o.carries == Carries::Datagram).count() as f64;
+    let of = |carries: Carries| owned().filter(|o| o.carries == carries).count() as f64;
+    let (syns, datagrams) = (of(Carries::Syn), of(Carries::Datagram));
+    // As many as the kernel counted, in whatever namespace, or what clashed were others.
+    let alike = |kind: f64| kind >= NEARLY * n && clashes as f64 >= MOSTLY * kind && clashes as f64 * MOSTLY <= kind;
     let counted = format!("nf_conntrack counted {clashes} more insert_failed");
     let says = match () {
-        () if syns >= MOSTLY * n => {
+        () if alike(syns) => {
             let ports = owned().filter_map(|o| {
                 let row = facts.connections.get(o.connection?.0 as usize)?;
                 Some((row.daddr?, row.dport))
             });
-            let ports = used_up(facts, ports, n).unwrap_or_default();
-            format!(
-                "the address translation (NAT) had no free port for them, as when all that it may use for one destination are taken{ports}: {counted}, and no table was full (inferred)"
-            )
+            match used_up(facts, ports, n) {
+                Some(ports) => format!(
+                    "the address translation (NAT) had no free port for them: {ports}, which are all that it may use, and {counted} (inferred)"
+                ),
+                None => format!(
+                    "what their address translation (NAT) gave them was taken: {counted}, as where no port is free for their destination, or two new connections are given the same one at once (which --random-fully avoids; inferred)"
+                ),
+            }
         }
-        () if datagrams >= MOSTLY * n => format!(
+        () if alike(datagrams) => format!(
             "what connection tracking would translate them to was taken: {counted}, as of two datagrams of one new flow at once (questions for A and AAAA), or where a NAT has no free port (inferred)"
         ),
         () => return None,
@@ -54,7 +61,7 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     Some(Full { says, counted: true })
 }
 
-/// `, as all 128 ports from 40000 to 40127 of 203.0.113.10 were used for 198.51.100.20:443 while this was recorded`
+/// `198.51.100.20:443 saw 128 ports of 203.0.113.10, 40000 to 40127, and no other`
 fn used_up(facts: &Facts, to: impl Iterator<Item = End>, n: f64) -> Option<String> {
     let mut by: BTreeMap<End, usize> = BTreeMap::new();
     to.for_each(|end| *by.entry(end).or_default() += 1);
@@ -79,7 +86,7 @@ fn used_up(facts: &Facts, to: impl Iterator<Item = End>, n: f64) -> Option<Strin
     let at = std::net::SocketAddr::new(end.0, end.1);
     all.then(|| {
         format!(
-            ": {at} saw {} ports of {address}, {first} to {last}, and no other",
+            "{at} saw {} ports of {address}, {first} to {last}, and no other",
             ports.len()
         )
     })

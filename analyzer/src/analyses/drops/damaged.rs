@@ -11,6 +11,8 @@ use crate::reconstruct::drops::tables::DropRow;
 
 /// Part of a group that two hosts must have in common.
 const NEARLY: f64 = 0.95;
+/// Fewest damaged packets of both.
+const LEAST: u64 = 10;
 /// Fewest packets of other pairs that must have come undamaged for that to be said.
 const OTHERS: u64 = 100;
 
@@ -21,9 +23,9 @@ pub struct Damaged {
     pub hosts: (String, String),
     /// Damaged packets to each.
     pub damaged: (u64, u64),
-    /// What came to both from each other, as far as a socket had it, damaged ones among it.
+    /// Units with payload that came from the one to the other, in the directions of which some were damaged, these among it; one may be several segments (GRO).
     pub came: u64,
-    /// What came to both from other hosts, of which none, or hardly any, was damaged; 0: too few to say.
+    /// Such units that came to both from other hosts, of which none, or hardly any, was damaged; 0: too few to say.
     pub others: u64,
 }
 
@@ -51,13 +53,14 @@ pub(super) fn damaged(facts: &Facts, why: &str) -> Option<Damaged> {
         .copied()
         .max_by_key(|(to, from)| (of(*to, *from) + of(*from, *to), of(*to, *from)))?;
     let (to_a, to_b) = (of(a, b), of(b, a));
-    if ((to_a + to_b) as f64) < NEARLY * rows.len() as f64 {
+    if to_a + to_b < LEAST || ((to_a + to_b) as f64) < NEARLY * rows.len() as f64 {
         return None;
     }
     let (mut came, mut others) = (to_a + to_b, 0u64);
-    for r in &facts.rx {
+    for r in facts.rx.iter().filter(|r| r.bytes.is_none_or(|n| n > 0)) {
         match r.connection.and_then(|c| way(facts, c)) {
-            Some(way) if way == (a, b) || way == (b, a) => came += 1,
+            Some(way) if way == (a, b) && to_a > 0 || way == (b, a) && to_b > 0 => came += 1,
+            Some(way) if way == (a, b) || way == (b, a) => {}
             Some((to, _)) if to == a || to == b => others += 1,
             _ => {}
         }

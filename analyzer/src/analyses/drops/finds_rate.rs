@@ -1,12 +1,13 @@
 //! Losses by which transfers find the rate of a queue that they fill themselves: loss-based congestion control works so (RFC 5681, RFC 9438).
 //!
-//! Needs `drops` with their sockets, `connections`, `retransmits`, `responses`, `turnarounds`. Must not be said where anybody waits for an answer on such a connection, where much was lost, or
-//! a retransmission timer had to run out: there loss costs more than rate.
+//! Needs `drops` with their sockets and repairs, `connections`, `retransmits`, `responses`, `turnarounds`, `xmits`. Must not be said where anybody waits for an answer on such a connection,
+//! where much was lost, was not sent again, or only when a retransmission timer had run out, nor of a queue that is mostly others' or drops by chance (netem).
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Group;
 use super::reasons::QUEUE_FULL;
+use crate::analyses::not_recorded;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::tcp::tables::RetransmitClass;
@@ -19,10 +20,24 @@ const BULK: u64 = 5_000_000;
 const LOST: u64 = 50;
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1_448;
+/// Part of the losses that must be known to be sent again, and of what left by the device that must be the transfers'.
+const NEARLY: f64 = 0.9;
+const MOST: f64 = 0.5;
+/// Without these neither what was sent again nor an answer would be seen.
+const NEEDED: [&str; 3] = [
+    "tcp:tcp_retransmit_skb",
+    "sock:sock_send_length",
+    "sock:sock_recv_length",
+];
 
 /// Whether all of a group are such.
 pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> bool {
-    if group.reason != QUEUE_FULL || rows.is_empty() || !facts.gaps.is_empty() {
+    let by_chance = group.qdisc.as_deref() == Some("netem");
+    if group.reason != QUEUE_FULL || by_chance || rows.is_empty() || !facts.gaps.is_empty() {
+        return false;
+    }
+    let repaired = rows.iter().filter(|d| d.repair.is_some()).count() as f64;
+    if repaired < NEARLY * rows.len() as f64 || not_recorded(facts, &NEEDED).is_some() {
         return false;
     }
     let of = |d: &&DropRow| d.owner.filter(|o| o.carries == Carries::Data)?.connection;
@@ -43,9 +58,22 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         )
     };
     let slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
-    let few = |c: &ConnectionId| {
-        let lost = all.iter().filter(|of| *of == c).count() as u64 * SEGMENT;
+    let mut lost: FxHashMap<ConnectionId, u64> = FxHashMap::default();
+    for c in &all {
+        *lost.entry(*c).or_default() += SEGMENT;
+    }
+    let few = |(c, lost): (&ConnectionId, &u64)| {
         row(*c).is_some_and(|r| r.bytes_out >= BULK && lost.saturating_mul(LOST) <= r.bytes_out)
     };
-    senders.iter().all(few) && !asked.chain(slowly).any(|c| both.contains(&c))
+    let theirs: u64 = senders
+        .iter()
+        .filter_map(|c| Some(row(*c)?.bytes_out))
+        .fold(0, u64::saturating_add);
+    let left = facts
+        .xmits
+        .iter()
+        .filter(|p| p.started_ns.is_some() && p.dev.text() == group.dev);
+    let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
+    let fills = theirs as f64 >= MOST * left as f64;
+    fills && lost.iter().all(few) && !asked.chain(slowly).any(|c| both.contains(&c))
 }

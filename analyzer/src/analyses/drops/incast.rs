@@ -1,6 +1,6 @@
-//! Many hosts that answer one at once, in whose queue what they send together has no room (incast): it overflows in moments, however little it carries on average.
+//! Many hosts that send to one at once, in whose queue all of that has no room (incast): it overflows in moments, however little it carries on average.
 //!
-//! Needs `drops` with their sockets, `connections`, `xmits`. Must not be said of a queue that is full most of the time, nor of a few senders: these would slow down.
+//! Needs `drops` with their sockets, `connections`, `xmits`. Must not be said of a queue that is busy most of the time, nor of a few senders: these would slow down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -20,11 +20,13 @@ const SENDERS: i64 = 4;
 /// Part of the drops that must be for one host, and the part of the time that bursts may take in all.
 const NEARLY: f64 = 0.9;
 const MOMENTS: f64 = 0.3;
+/// What leaves on average, of what does in bursts: more is no idle queue.
+const IDLE: f64 = 0.5;
 
 /// Who sends at once to whom.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Incast {
-    /// The host that they answer.
+    /// The host that they send to.
     pub to: String,
     /// Moments in which packets were dropped.
     pub bursts: u64,
@@ -36,6 +38,8 @@ pub struct Incast {
     pub lasted_ns: i64,
     /// What left by the device on average, bit/s.
     pub average_bit_s: f64,
+    /// What left by it in those moments, bit/s.
+    pub burst_bit_s: f64,
 }
 
 /// Of a group of drops.
@@ -67,17 +71,28 @@ pub(super) fn incast(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
     if bursts.len() < BURSTS || senders < SENDERS || all as f64 > MOMENTS * duration as f64 {
         return None;
     }
-    let left = facts
-        .xmits
-        .iter()
-        .filter(|p| p.dev.text() == group.dev && p.started_ns.is_some());
-    let bytes: u64 = left.filter_map(|p| p.bytes).map(u64::from).sum();
+    let (mut bytes, mut within) = (0u64, 0u64);
+    for p in facts.xmits.iter().filter(|p| p.dev.text() == group.dev) {
+        let Some((at, n)) = p.started_ns.zip(p.bytes) else {
+            continue;
+        };
+        bytes = bytes.saturating_add(n.into());
+        let before = bursts.partition_point(|b| b.first().is_some_and(|l| l.0 <= at));
+        let of = before.checked_sub(1).and_then(|n| bursts.get(n)?.last());
+        within = within.saturating_add(of.filter(|l| at <= l.0).map_or(0, |_| n.into()));
+    }
+    let rate = |bytes: u64, ns: i64| bytes as f64 * 8.0 * 1e9 / ns.max(1) as f64;
+    let (average_bit_s, burst_bit_s) = (rate(bytes, duration), rate(within, all));
+    if average_bit_s > IDLE * burst_bit_s {
+        return None;
+    }
     Some(Incast {
         to: to.to_string(),
         bursts: bursts.len() as u64,
         senders: senders.unsigned_abs(),
         of: hosts(&lost) as u64,
         lasted_ns: nearest_rank(&mut lengths, 50)?,
-        average_bit_s: bytes as f64 * 8.0 * 1e9 / duration as f64,
+        average_bit_s,
+        burst_bit_s,
     })
 }

@@ -258,7 +258,9 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         group.finds_rate = finds_rate::finds_rate(facts, group, &rows);
         group.incast = incast::incast(facts, group, &rows);
-        group.damaged = damaged::damaged(facts, group.why).filter(|_| group.why == CHECKSUM);
+        group.damaged = (group.why == CHECKSUM)
+            .then(|| damaged::damaged(facts, group.why))
+            .flatten();
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);

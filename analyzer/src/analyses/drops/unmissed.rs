@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::reasons::RULES;
 use crate::analyses::not_recorded;
-use crate::analyses::opens::scanning;
+use crate::analyses::opens::{monitored, scanning};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::datagrams::tables::Awaited;
 use crate::reconstruct::drops::tables::DropRow;
@@ -27,6 +27,8 @@ pub struct Unmissed {
     pub fins: u64,
     /// Attempts of a port scan.
     pub scans: u64,
+    /// Attempts of a port scan, or of a monitor that checks logins.
+    pub monitors: u64,
     /// Datagrams of sockets to which nothing ever came, whose only thread waited for no answer then.
     pub datagrams: u64,
     /// Frames too short for payload, whose is not known.
@@ -94,6 +96,10 @@ pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
     }
     let lost = || lost().filter(|d| reasons.contains(&d.reason));
     let (one_way, scanned): (OneWay, FxHashSet<ConnectionId>) = (OneWay::of(facts), scanning(facts));
+    let monitored = monitored(facts);
+    let of_any = |d: &DropRow, all: &FxHashSet<ConnectionId>| {
+        d.owner.is_some_and(|o| o.connection.is_some_and(|c| all.contains(&c)))
+    };
     // The shortest that is known to carry nothing: where some have no timestamps, 66 bytes may carry twelve.
     let control = facts
         .tx
@@ -111,14 +117,15 @@ pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
     for d in lost() {
         let kind = match d.owner {
             Some(o) if o.carries == Carries::Fin => &mut of.fins,
-            Some(o) if o.carries == Carries::Syn && o.connection.is_some_and(|c| scanned.contains(&c)) => &mut of.scans,
+            Some(o) if o.carries == Carries::Syn && of_any(d, &monitored) => &mut of.monitors,
+            Some(o) if o.carries == Carries::Syn && of_any(d, &scanned) => &mut of.scans,
             Some(o) if o.carries == Carries::Datagram && one_way.at(o.pid, d.time_ns) => &mut of.datagrams,
             None if bare(d) => &mut of.short,
             _ => &mut of.others,
         };
         *kind += 1;
     }
-    let known = of.fins + of.scans + of.datagrams;
+    let known = of.fins + of.scans + of.monitors + of.datagrams;
     // The first of each FIN has no owner; more than these are not known.
     (of.short <= of.fins && of.others.saturating_mul(NEARLY) <= known).then_some(of)
 }

@@ -82,7 +82,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let checks = checks::checks(facts);
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let strangers = strangers::strangers(facts);
-    let knocks: FxHashSet<_> = strangers.iter().flatten().map(|r| r.connection).collect();
+    let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| of(r)) {
         let (to, task) = (end(r.to), task(r));
@@ -126,7 +126,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
     let served = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
     let mut scans = scans::scans(&mut all, &served, &scans::up(facts));
-    scans.extend(strangers.iter().filter_map(|of| strangers::scan(of)));
+    scans.extend(strangers.iter().filter_map(strangers::scan));
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
     all.truncate(GROUPS);
     for of in all.iter_mut().filter(|f| UNANSWERED.contains(&f.end)) {

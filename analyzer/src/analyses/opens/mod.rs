@@ -55,6 +55,7 @@ pub use raced::Raced;
 pub use rejected::Rejected;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
+pub(crate) use strangers::monitored;
 pub use turned_away::TurnedAway;
 
 use self::moved::Twin;

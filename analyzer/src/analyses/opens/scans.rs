@@ -59,6 +59,8 @@ pub struct Scan {
     pub refused: bool,
     /// None was waited for longer than 100 ms.
     pub at_once: bool,
+    /// A monitor that checks logins may do the same.
+    pub or_monitor: bool,
 }
 
 /// Takes them out of what failed; most attempts first. `served` are the ends, `address:port`, that connections came to be with; `up` are addresses of hosts that
@@ -147,6 +149,7 @@ pub(super) fn scans(failed: &mut Vec<Failed>, served: &BTreeSet<String>, up: &Fx
                 first_ns: f.first_ns,
                 refused: refused(f),
                 at_once: true,
+                or_monitor: false,
             };
             (scan, BTreeSet::new())
         });

@@ -1,8 +1,9 @@
 //! An address whose programs try the logins of several hosts, have no answer from any, and do nothing else: a stranger that looks for an open one. Or one, whatever else
-//! it does, that tries ports of one host in rounds, with logins among them of which no host has both: SSH and RDP.
+//! it does, that tries ports of one host in rounds, with logins among them of which hardly a host has both, SSH and RDP: that may be a
+//! monitor, too, which is said.
 //!
 //! Needs `opens`, `connections`. Each attempt may be of another process, so the address tells them together. Must not take for one: an address
-//! that ever had a connection, that tries a port of another kind, one host only, or a port that others were answered at; who waits until a SYN is sent again.
+//! that ever had a connection, that tries a port of another kind, one host only (but for those rounds), or a port that others were answered at; who waits until a SYN is sent again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -21,12 +22,19 @@ const SEVERAL: usize = 2;
 /// Fewest ports of one host that are tried in rounds, and how often each at least.
 const ROUND: usize = 3;
 const ROUNDS: usize = 2;
-/// Logins of which no host has both.
+/// Logins of which hardly a host has both.
 const SSH: u16 = 22;
 const RDP: u16 = 3389;
 
-/// The attempts of each.
-pub(super) fn strangers(facts: &Facts) -> Vec<Vec<&OpenRow>> {
+/// Attempts of one.
+pub(super) struct Stranger<'f> {
+    pub of: Vec<&'f OpenRow>,
+    /// A monitor that checks logins does the same.
+    pub or_monitor: bool,
+}
+
+/// All of them.
+pub(super) fn strangers(facts: &Facts) -> Vec<Stranger<'_>> {
     let mut by: BTreeMap<IpAddr, Vec<&OpenRow>> = BTreeMap::new();
     for r in &facts.opens {
         if let Some(from) = r.from {
@@ -72,20 +80,23 @@ pub(super) fn strangers(facts: &Facts) -> Vec<Vec<&OpenRow>> {
         many && telnet && !speaks.contains(from) && of.iter().all(knock)
     });
     in_rounds.retain(|(from, _), _| !by.contains_key(from));
-    by.into_values().chain(in_rounds.into_values()).collect()
+    let each = |or_monitor| move |of| Stranger { of, or_monitor };
+    (by.into_values().map(each(false)))
+        .chain(in_rounds.into_values().map(each(true)))
+        .collect()
 }
 
-/// Whether the ports are tried as often each, all attempts are among these (`all` says how many there are), and logins that no host has both are among them.
+/// Whether the ports are tried as often each, all attempts are among these (`all` says how many there are), and both logins are among them.
 fn rounds(of: &[&OpenRow], all: impl Fn(u16) -> usize) -> bool {
     let mut ports: BTreeMap<u16, usize> = BTreeMap::new();
     for (_, port) in of.iter().filter_map(|r| r.to) {
         *ports.entry(port).or_default() += 1;
     }
     let has = |port: u16| ports.contains_key(&port);
-    let no_host = has(SSH) && has(RDP);
+    let both = has(SSH) && has(RDP);
     let least = ports.values().copied().min().unwrap_or(0);
     let even = least >= ROUNDS && ports.iter().all(|(port, n)| *n <= least + 1 && all(*port) == *n);
-    ports.len() >= ROUND && no_host && even
+    ports.len() >= ROUND && both && even
 }
 
 /// `16 processes of 10.8.0.66`: each attempt may be of another.
@@ -99,7 +110,8 @@ fn whose(of: &[&OpenRow], first: &OpenRow) -> Option<String> {
 }
 
 /// As a scan.
-pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
+pub(super) fn scan(stranger: &Stranger<'_>) -> Option<Scan> {
+    let of = &stranger.of;
     let first = of.iter().min_by_key(|r| r.start_ns)?;
     let mut ends: BTreeMap<End, u64> = BTreeMap::new();
     for to in of.iter().filter_map(|r| r.to) {
@@ -116,13 +128,20 @@ pub(super) fn scan(of: &[&OpenRow]) -> Option<Scan> {
         first_ns: first.start_ns,
         refused: false,
         at_once: false,
+        or_monitor: stranger.or_monitor,
     })
 }
 
 /// All of them.
 pub(super) fn knocks(facts: &Facts) -> impl Iterator<Item = ConnectionId> {
-    let all: Vec<ConnectionId> = (strangers(facts).into_iter().flatten())
+    let all: Vec<ConnectionId> = (strangers(facts).into_iter().flat_map(|s| s.of))
         .filter_map(|r| r.connection)
         .collect();
     all.into_iter()
+}
+
+/// Those that a monitor may have made.
+pub(crate) fn monitored(facts: &Facts) -> FxHashSet<ConnectionId> {
+    let of = strangers(facts).into_iter().filter(|s| s.or_monitor).flat_map(|s| s.of);
+    of.filter_map(|r| r.connection).collect()
 }

@@ -1,4 +1,4 @@
-//! Connections whose packets went untranslated for a moment, as while the rules of a NAT are loaded anew in more than one step: then conntrack has no hook.
+//! Connections whose packets went untranslated, as while the rules of a NAT are loaded anew in more than one step: then conntrack has no hook. Or their entries were gone.
 //!
 //! Needs `resets` and `connections` with their peers. What the server sends meanwhile comes to the client from the server's own address, where no socket knows of it:
 //!

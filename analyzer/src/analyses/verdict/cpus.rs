@@ -49,22 +49,25 @@ fn stolen(c: &Cpus) -> Option<(Tone, String)> {
     Some((
         tone,
         format!(
-            "the hypervisor kept {} of CPU {}'s time for others (steal, by /proc/stat{spell}): {when}, so any wait here may have some of it",
-            percent(share),
-            most.cpu
+            "the hypervisor did not run CPU {} for {} of the time, though it had work (steal, by /proc/stat{spell}): for other guests, or for a limit of this one; {when}, so any wait here may have some of it",
+            most.cpu,
+            percent(share)
         ),
     ))
 }
 
-/// `CPUs were busy 34 % of the time (programs 29 %, ...), most CPU 0 with 58 %.`
-fn busy(c: &Cpus) -> String {
+/// `CPUs were busy 34 % of the time (programs 29 %, ...), most CPU 0 with 58 %.`; `said`: what was stolen is said.
+fn busy(c: &Cpus, said: bool) -> String {
     let most = c.busiest().filter(|_| c.cpus.len() > 1);
     let most = most.map_or_else(String::new, |m| {
         format!(", most CPU {} with {}", m.cpu, percent(m.shares.busy()))
     });
     let kept = match c.all.steal {
-        s if s < FEW => String::new(),
-        s => format!("; the hypervisor kept {} of it for others (steal)", percent(s)),
+        s if s < FEW || said => String::new(),
+        s => format!(
+            "; the hypervisor did not run them for {} of it, though they had work (steal)",
+            percent(s)
+        ),
     };
     format!(
         "CPUs were busy {} of the time (programs {}, kernel {}, softirqs {}){most}{kept}.",
@@ -78,8 +81,9 @@ fn busy(c: &Cpus) -> String {
 /// The line with them.
 pub(super) fn with_the_cpus(line: Line, cpus: Option<&Cpus>) -> Line {
     let Some(c) = cpus else { return line };
-    let sentence = format!("{} {}", line.sentence, busy(c));
-    let Some((tone, words)) = stolen(c) else {
+    let stolen = stolen(c);
+    let sentence = format!("{} {}", line.sentence, busy(c, stolen.is_some()));
+    let Some((tone, words)) = stolen else {
         return Line { sentence, ..line };
     };
     let known = matches!(line.tone, Tone::Notice | Tone::Bad);

@@ -288,7 +288,7 @@ fn changed(d: &Drops) -> Option<&String> {
 pub(super) fn names_cause(d: &Drops) -> bool {
     let known = |g: &&Group| {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
-        full || g.damaged.is_some() || g.same_mac.is_some() || g.incast.is_some()
+        full || g.damaged.as_ref().is_some_and(|d| d.others > 0) || g.same_mac.is_some() || g.incast.is_some()
     };
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
     let n: u64 = lost.filter(known).map(|g| g.count).sum();
@@ -362,7 +362,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);
                     let of = if all { "them" } else { "what a rule dropped" };
-                    format!("{said}, and nobody is known to miss {of}: {}", ways::unmissed(u))
+                    format!("{said}, and {} to miss {of}: {}", ways::nobody(u), ways::unmissed(u))
                 }
                 None => said,
             };

@@ -125,7 +125,7 @@ fn scan(s: &Scan) -> String {
         None => counted(s.addresses, "address", "addresses"),
     };
     format!(
-        "{} by {} to {} of {whose} {}, {} at most at each: a port scan (inferred)",
+        "{} by {} to {} of {whose} {}, {} at most at each: a port scan{} (inferred)",
         counted(s.attempts, "attempt", "attempts"),
         s.task,
         counted(s.ports, "port", "ports"),
@@ -134,7 +134,12 @@ fn scan(s: &Scan) -> String {
             false if s.at_once => "had no answer and were given up at once",
             false => "had no answer",
         },
-        s.each
+        s.each,
+        if s.or_monitor {
+            ", or a monitor that checks logins"
+        } else {
+            ""
+        }
     )
 }
 

@@ -19,8 +19,10 @@ const SHARE: f64 = 0.05;
 const PERIODS: u64 = 10;
 /// Share of them from which it is a cause by itself.
 const MOSTLY: f64 = 0.5;
-/// Part of the recording that its CPUs were stopped for, in all, from which that is wrong where others wait for what it answers.
+/// Part of the recording for which it was, from which that is wrong where others wait for what it answers. The kernel sums it over CPUs: so many of them, or all that there are, are
+/// taken to be its.
 const LONG: f64 = 0.2;
+const CPUS: usize = 4;
 /// Time for which it was, worth a look, ns.
 const LEAST_NS: i64 = 100_000_000;
 /// Cgroups that are told, and processes of each.
@@ -51,7 +53,10 @@ pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Opti
     // Who answers nobody may be held back on purpose.
     let answers: BTreeSet<i32> = facts.turnarounds.iter().flat_map(|r| [r.pid, r.sender_pid]).collect();
     let answers: BTreeSet<i32> = answers.into_iter().map(|tid| limits.process(tid)).collect();
-    let long = |l: &Limited| l.rose.unwrap_or_default().throttled_ns as f64 >= LONG * facts.capture.duration_ns as f64;
+    let streams = facts.capture.streams.iter().map(|s| s.cpu);
+    let cpus = streams.collect::<BTreeSet<_>>().len().clamp(1, CPUS);
+    let whole = facts.capture.duration_ns.saturating_mul(cpus as i64) as f64;
+    let long = |l: &Limited| l.rose.unwrap_or_default().throttled_ns as f64 >= LONG * whole;
     let waited_for = |l: &Limited| {
         members
             .get(l.path.as_str())

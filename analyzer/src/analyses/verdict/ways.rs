@@ -14,37 +14,37 @@ pub(super) fn redirected(g: &Group) -> Option<String> {
     ))
 }
 
-/// `all between 10.0.0.1 and 10.0.0.2 (628 to the one and 197 to the other, of 21345 that came), none of 9210 from other hosts: ...`
+/// `between 10.0.0.1 and 10.0.0.2, 628 to the one and 197 to the other, of 15345 units with payload that came so, and hardly any of 9210 ...`
 pub(super) fn damaged(d: &Damaged) -> String {
     let (a, b) = &d.hosts;
     let to = match d.damaged {
         (n, 0) => format!("{n} from {b} to {a}"),
         (n, m) => format!("between {a} and {b}, {n} to the one and {m} to the other"),
     };
-    let others = match d.others {
+    let between = match d.others {
         0 => String::new(),
-        n => format!(", and hardly any of {n} that came to them from others"),
+        n => format!(
+            ", and hardly any of {n} that came to them from others: what lies between these two damages them, which no router on the way notices (memory of a device, a card or its checksum offload, as the frame's own CRC catches what a cable does; inferred)"
+        ),
     };
-    format!(
-        "{to}, of {} that came{others}: what lies between these two damages them, which no router on the way notices (a cable, a card, a line; inferred)",
-        d.came
-    )
+    format!("{to}, of {} units with payload that came so{between}", d.came)
 }
 
 /// Of transfers that fill a queue by themselves.
 pub(super) fn finds_rate() -> String {
-    "few of a transfer that fills this queue, on which nobody awaits answers, and sent again at once: TCP finds its rate so".into()
+    "few of a transfer that has most of this queue, on which nobody awaits answers, and sent again before a timer ran out: TCP finds its rate so".into()
 }
 
 /// `in 122 moments of p50 6.10 ms, in each of which p50 9 of 12 hosts ...`
 pub(super) fn incast(i: &Incast) -> String {
     format!(
-        "in {} moments of p50 {}, in each of which p50 {} of {} hosts that send to {} lost some, while {} left by it on average: they answer at once, and the queue has no room for all of that together (incast, inferred)",
+        "in {} moments of p50 {}, in each of which p50 {} of the {} hosts that lost some on their way to {} did, when {} left by it, where {} do on average: they send at once, and the queue has no room for all of that together (incast, inferred)",
         i.bursts,
         duration(i.lasted_ns),
         i.senders,
         i.of,
         i.to,
+        rate(i.burst_bit_s / 1e6),
         rate(i.average_bit_s / 1e6)
     )
 }
@@ -58,11 +58,24 @@ pub(super) fn flooded(g: &Group) -> Option<String> {
     ))
 }
 
+/// Who misses them.
+pub(super) fn nobody(u: &Unmissed) -> &'static str {
+    match u.monitors {
+        0 => "nobody is known",
+        _ => "nobody, unless a monitor, is known",
+    }
+}
+
 /// `768 FINs, 375 SYNs of a port scan`
 pub(super) fn unmissed(u: &Unmissed) -> String {
     let all = [
         (u.fins, "FIN", "FINs"),
         (u.scans, "SYN of a port scan", "SYNs of a port scan"),
+        (
+            u.monitors,
+            "SYN of a port scan or of a monitor that checks logins",
+            "SYNs of a port scan or of a monitor that checks logins",
+        ),
         (
             u.datagrams,
             "datagram of a thread that waited for no answer",

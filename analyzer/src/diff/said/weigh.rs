@@ -8,9 +8,10 @@ use crate::stat::Distribution;
 /// What is worse is hardly felt when it is less than one part in so many of what users gain; likewise a stage of its total.
 const FAR_MORE: u64 = 10;
 
-/// Nor is a time small that is twice as long as before, and so much longer, ns: others than those users may wait for it. But what users gain may be so many times as much.
+/// Nor is a time small that is twice as long as before, and so much longer, ns: others than those users may wait for it. But what users gain may be so many times as much, where it is no longer than that, ns.
 const GREW_NS: i64 = 1_000_000;
 const FARTHEST: u64 = 100;
+const SHORT_NS: u64 = 5_000_000;
 
 /// Nor one that is a quarter longer, and so much, ns.
 const FELT_NS: i64 = 10_000_000;
@@ -93,7 +94,8 @@ impl Judged<'_> {
                 true => FARTHEST,
                 false => FAR_MORE,
             };
-            m.which.ledger != LEDGER && most.saturating_mul(times) < gain(m)
+            let short = times == FAR_MORE || most < SHORT_NS;
+            m.which.ledger != LEDGER && short && most.saturating_mul(times) < gain(m)
         };
         !called && self.metrics.iter().filter(|m| m.outcome == Outcome::Worse).all(small)
     }

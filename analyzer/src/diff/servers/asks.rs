@@ -47,7 +47,7 @@ pub struct Asks {
     /// That is told as another division over servers of one port.
     #[serde(skip)]
     pub(in crate::diff) divided: bool,
-    /// Requests there are given up on one side alone, and these are not among those counted: that is told with them.
+    /// Requests there are given up on one side alone, and not counted here: that is told with them.
     #[serde(skip)]
     pub(in crate::diff) given_up: bool,
     /// What there is more of on one side may be turns of handshakes.
@@ -171,10 +171,7 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         };
         s.judged_responses().map(one).collect::<Vec<_>>()
     });
-    let by_udp = match here {
-        None => Question::by_udp(r),
-        Some(_) => vec![],
-    };
+    let by_udp = if here.is_none() { Question::by_udp(r) } else { vec![] };
     let mut asked: BTreeMap<Pair, FxHashSet<(i32, i64)>> = BTreeMap::new();
     for q in by_tcp.chain(by_udp).filter(|q| r.has(q.at)) {
         *out.all.entry(q.to.clone()).or_default() += q.n;

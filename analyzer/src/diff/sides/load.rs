@@ -27,30 +27,24 @@ pub(in crate::diff) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<C
     out
 }
 
-/// How busy the CPUs of whole recordings were, and what the hypervisor kept of their time.
+/// How busy the CPUs of whole recordings were, and for how much of their time the hypervisor did not run them.
 fn cpu_time(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Check> {
     let of = |side: &[Recording<'_>]| {
-        let whole = |r: &&Recording<'_>| r.duration_ns() == r.facts.capture.duration_ns;
-        let each: Option<Vec<(f64, f64)>> = (side.iter())
-            .map(|r| {
-                Some(r).filter(whole).and_then(|r| {
-                    crate::analyses::cpus::answer(r.facts)
-                        .findings()
-                        .map(|c| (c.all.busy(), c.all.steal))
-                })
-            })
-            .collect();
-        let each = each.filter(|e| !e.is_empty())?;
-        let n = each.len() as f64;
-        Some(
-            each.iter()
-                .fold((0.0, 0.0), |sum, x| (sum.0 + x.0 / n, sum.1 + x.1 / n)),
-        )
+        let (mut busy, mut stolen, mut ns) = (0.0, 0.0, 0.0);
+        for r in side {
+            let whole = r.duration_ns() == r.facts.capture.duration_ns;
+            let answer = whole.then(|| crate::analyses::cpus::answer(r.facts))?;
+            let (all, length) = (answer.findings()?.all, r.duration_ns() as f64);
+            busy += all.busy() * length;
+            stolen += all.steal * length;
+            ns += length;
+        }
+        (ns > 0.0).then(|| (busy / ns, stolen / ns))
     };
     let ((busy_b, stolen_b), (busy_a, stolen_a)) = of(b).zip(of(a))?;
     let text = |busy: f64, stolen: f64| format!("busy {:.0} %, stolen {:.1} %", busy * 100.0, stolen * 100.0);
     let sentence = if (stolen_b - stolen_a).abs() >= STOLEN {
-        "The hypervisor kept another share of the CPUs' time for others (steal): any wait may be longer or shorter for that."
+        "The hypervisor did not run the CPUs for another share of their time (steal): any wait may be longer or shorter for that."
     } else if differ(busy_b, busy_a) && (busy_b - busy_a).abs() >= BUSY {
         "The CPUs were busier on one side, which makes waits for them longer: it may be the cause of a change, or its effect."
     } else {

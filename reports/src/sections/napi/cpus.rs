@@ -43,7 +43,7 @@ pub(super) fn table(cpus: &Cpus) -> Block {
         columns: heads,
         rows,
         note: truncation(all.len().min(ROWS), all.len(), "most stolen first, then the busiest", "show counters INPUT").or_else(|| {
-            Some("/proc/stat before and after the recording. Stolen: kept by the hypervisor for others; no event tells of it.".into())
+            Some("/proc/stat before and after the recording. Stolen: not run by the hypervisor though it had work, for other guests or a limit of this one; no event tells of it.".into())
         }),
     })
 }

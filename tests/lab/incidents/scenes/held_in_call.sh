@@ -1,7 +1,7 @@
 # ticket: The shop at 10.9.1.1:7445 is slow since the campaign: its catalogue takes half a second where the database answers in less than one ms, and it is idle.
 # planted: The shop has four connections to the database 10.9.2.2:7443; an order keeps one of them while it asks the payment service 10.9.3.2:7444, 300 ms.
 # first: 4 to 10.9.3.2:7444
-# first: keeps one of its 4 connections to 10.9.2.2:7443
+# first: kept one of its 4 connections to 10.9.2.2:7443
 plant() {
     third
     serve server echo 7443

@@ -108,7 +108,8 @@ fn with_a_database(other: impl Fn(usize) -> bool) -> Facts {
     let mut more = vec![];
     for (n, r) in f.responses.iter_mut().enumerate() {
         let (lane, end) = ((n % 2) as u32, r.read_ns);
-        r.pid = 100 + lane as i32;
+        // Threads share both connections.
+        r.pid = 100 + (n % 10) as i32;
         let behind = if other(n) { 3 - lane } else { 2 + lane };
         for (connection, from) in [(2 + lane, r.send_ns), (behind, end - short)] {
             let mut q = r.clone();
@@ -142,10 +143,16 @@ fn what_is_kept_while_somebody_else_is_asked_is_told() {
     assert_eq!((h.connections, h.requests, h.of), (2, 40, 40));
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
-    let said = "and each of these requests to 10.0.0.2:8080 keeps one of its 2 connections to 10.0.0.2:5432, on which nothing is asked meanwhile (40 of 40: ";
+    let said = "and 40 of 40 requests to 10.0.0.2:8080 kept one of its 2 connections to 10.0.0.2:5432, which its threads share, with nothing asked on it meanwhile";
     assert!(line.headline.contains(said), "{}", line.headline);
     // Behind it asks on the other one, nearly always.
     assert_eq!(holds(&with_a_database(|n| n % 4 > 0)), None);
+    // A thread for each connection: it is a thread that is waited for.
+    let mut f = with_a_database(|_| false);
+    for r in &mut f.responses {
+        r.pid = 100 + r.pid % 2;
+    }
+    assert_eq!(holds(&f), None);
     // There are more connections than requests at once: another one is free.
     let mut f = with_a_database(|_| false);
     let mut c = crate::testing::tcp::connection(4);

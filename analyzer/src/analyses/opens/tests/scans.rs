@@ -253,9 +253,9 @@ fn an_address_that_knocks_at_logins_of_several_hosts_is_a_stranger() {
     }
 }
 
-/// SSH, RDP and another port of one host, in rounds. Not where one port is tried more often, one answers, or no two are logins that no host has both.
+/// SSH, RDP and another port of one host, in rounds. Not where one port is tried more often, one answers, or both logins are not among them.
 #[test]
-fn who_tries_logins_that_no_host_has_both_in_rounds_is_a_stranger() {
+fn who_tries_ssh_and_rdp_of_one_host_in_rounds_is_a_stranger_or_a_monitor() {
     let with = |ports: [u16; 3], change: &dyn Fn(&mut Facts)| {
         let (mut f, one) = (facts(1, 0), facts(1, 1).opens[0].clone());
         for n in 0..11u32 {
@@ -283,7 +283,7 @@ fn who_tries_logins_that_no_host_has_both_in_rounds_is_a_stranger() {
     };
     let f = with([22, 3389, 8443], &|_| {});
     let (o, line) = told(&f);
-    let says = "11 attempts by 11 processes of 10.0.0.1 to 3 ports of 10.0.0.2 had no answer, 4 at most at each: a port scan (inferred)";
+    let says = "11 attempts by 11 processes of 10.0.0.1 to 3 ports of 10.0.0.2 had no answer, 4 at most at each: a port scan, or a monitor that checks logins (inferred)";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
     assert_eq!((o.failed.len(), crate::analyses::opens::scanning(&f).len()), (0, 11));
     let none = |f: Facts| {
