@@ -4,7 +4,8 @@
 //! connection of that process that was held, by its peer's window, by losses or by a full send buffer, in two thirds or more of the time in
 //! which they stood, and in a third or less of as long a time behind that and before it began to be held (buffers fill first). That its program waited for it is inferred from these
 //! times; that it could not send is not. Where events were lost meanwhile, or a second connection was held as well, nothing is told. Must not take for one: a slow
-//! client of the waker, which is held before and after as much, nor one short time alone.
+//! client of the waker, which is held before and after as much, nor one short time alone. Where too little is known behind them, a connection whose hold ended with them, and
+//! began in the recording and not long before, stands out as well. A reader at the other end that itself slept in a send is followed: to the one connection of its process that was held then, and on to who reads there.
 //!
 //! ```text
 //! its process' connection   | ........ held by the peer's window ........ |
@@ -36,6 +37,15 @@ const TIMES: usize = 2;
 const ALONE_NS: i64 = 500_000_000;
 /// Parts of answers that are looked at: those that are said.
 const PARTS: usize = 2;
+/// A hold that ends with the answers: so far from their end at most, as part of their time; and it began so long before them, at most.
+const WITH: f64 = 0.05;
+const BEFORE: f64 = 0.5;
+/// Part of their time that such holds must have.
+const NEARLY: f64 = 0.9;
+/// Calls in which a reader waits for room to send.
+const SENDS: [&str; 5] = ["sendto", "sendmsg", "sendmmsg", "write", "writev"];
+/// Readers behind the first that are followed.
+const HOPS: usize = 4;
 /// Causes.
 const CAUSES: [Stage; 3] = [Stage::Rwnd, Stage::Recovery, Stage::Sndbuf];
 
@@ -51,6 +61,8 @@ pub struct WakerHeld {
     /// Of `rwnd`: `task/thread` that read what came late at the other end, and the call it slept in most of that time; `None`: it did not, or is
     /// not in the recording.
     pub reader: Option<(String, String)>,
+    /// Where that one slept in a send: the connection of its process that was held then.
+    pub next: Option<Box<WakerHeld>>,
 }
 
 /// Connections that were held, by process.
@@ -109,20 +121,28 @@ impl<'f> Wakers<'f> {
         if chance || looked_at.any(|(from, to)| self.lost.within(*from, *to)) {
             return None;
         }
+        self.of_process(process, &stood, true, HOPS)
+    }
+
+    /// The one connection of a process that was held then; `alone`: nothing else tells that it waited for it, so it must stand out in time.
+    fn of_process(&self, process: i32, stood: &Stood, alone: bool, hops: usize) -> Option<WakerHeld> {
         let each = self.by_process.get(&process)?.iter();
-        let mut held: Vec<(f64, bool, ConnectionId, Stage)> = each.filter_map(|c| self.most(*c, &stood)).collect();
+        let mut held: Vec<(f64, bool, ConnectionId, Stage)> = each.filter_map(|c| self.most(*c, stood)).collect();
         held.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
         let (share, over, connection, by) = held.first().copied()?;
         let second = held.get(1).map_or(0.0, |h| h.0);
-        if share < HELD || !over || second > share / 2.0 {
+        if share < HELD || alone && !over || second > share / 2.0 {
             return None;
         }
-        let reader = (by == Stage::Rwnd).then(|| self.reader(connection, &stood));
+        let reader = (by == Stage::Rwnd).then(|| self.reader(connection, stood)).flatten();
+        let sends = reader.filter(|(_, call)| hops > 0 && SENDS.iter().any(|s| s.as_bytes() == call.bytes()));
+        let next = sends.and_then(|((_, pid), _)| self.of_process(self.facts.process(pid), stood, false, hops - 1));
         Some(WakerHeld {
             to: server(self.facts, connection),
             by: by.name(),
             share,
-            reader: reader.flatten(),
+            reader: reader.map(|((name, pid), call)| (task(&name, pid), call.text().into_owned())),
+            next: next.map(Box::new),
         })
     }
 
@@ -143,7 +163,9 @@ impl<'f> Wakers<'f> {
             let known = before_ns as f64 >= KNOWN * stood.ns as f64;
             let lost = before.iter().any(|(from, to)| self.lost.within(*from, *to));
             let begun = known && !lost && share(&before, before_ns) <= BESIDE;
-            let over = begun && share(&stood.after, stood.after_ns) <= BESIDE;
+            let after_known = stood.after_ns as f64 >= KNOWN * stood.ns as f64;
+            let over = begun && after_known && share(&stood.after, stood.after_ns) <= BESIDE;
+            let over = over || stood.is_of(&spans);
             (share(&stood.spans, stood.ns), over, c, by)
         });
         // The first of equals: a full window fills the buffer.
@@ -151,7 +173,7 @@ impl<'f> Wakers<'f> {
     }
 
     /// Who read at the other end what was late then, and what it slept in.
-    fn reader(&self, c: ConnectionId, stood: &Stood) -> Option<(String, String)> {
+    fn reader(&self, c: ConnectionId, stood: &Stood) -> Option<((Name, i32), Name)> {
         let peer = self.facts.connections.get(c.0 as usize)?.peer?;
         let (first, last) = (stood.spans.first()?.0, stood.spans.last()?.1);
         let mut by: FxHashMap<(Name, i32, Name), i64> = FxHashMap::default();
@@ -165,7 +187,7 @@ impl<'f> Wakers<'f> {
         }
         let (who, ns) = by.into_iter().max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)))?;
         let mostly = !who.2.is_empty() && ns as f64 >= MOSTLY * whole as f64;
-        mostly.then(|| (task(&who.0, who.1), who.2.text().into_owned()))
+        mostly.then_some(((who.0, who.1), who.2))
     }
 }
 
@@ -183,7 +205,7 @@ struct Stood {
 }
 
 impl Stood {
-    /// `None`: too little is known of the time behind them.
+    /// `None`: they took no time.
     fn of(spans: Spans, (start_ns, end_ns): (i64, i64)) -> Option<Stood> {
         let spans: Vec<(i64, i64)> = spans.each().collect();
         let next = spans.iter().skip(1).map(|s| s.0).chain([end_ns]);
@@ -193,13 +215,27 @@ impl Stood {
         };
         let after: Vec<(i64, i64)> = spans.iter().zip(next).map(behind).collect();
         let (ns, after_ns) = (sum(&spans), sum(&after));
-        (ns > 0 && after_ns as f64 >= KNOWN * ns as f64).then_some(Stood {
+        (ns > 0).then_some(Stood {
             start_ns,
             spans,
             ns,
             after,
             after_ns,
         })
+    }
+
+    /// Each long time in which they stood is one hold, to its end, that began in the recording and not long before (buffers fill first); and these are nearly all of it.
+    fn is_of(&self, held: &Spans) -> bool {
+        let part = |ns: i64, share: f64| (ns as f64 * share) as i64;
+        let one = |(from, to): &(i64, i64)| {
+            let ns = to.saturating_sub(*from);
+            let began = from.saturating_sub(part(ns, BEFORE))..=from.saturating_add(part(ns, WITH));
+            let as_it = |h: &(i64, i64)| began.contains(&h.0) && h.1.abs_diff(*to) <= part(ns, WITH).unsigned_abs();
+            held.each().any(|h| h.0 > self.start_ns && as_it(&h))
+        };
+        let long = |s: &&(i64, i64)| s.1.saturating_sub(s.0) >= ALONE_NS;
+        let long: Vec<(i64, i64)> = self.spans.iter().filter(long).copied().collect();
+        sum(&long) >= part(self.ns, NEARLY) && long.iter().all(one)
     }
 
     /// As long before each of these times, or before the hold began that lasted into it.

@@ -2,6 +2,7 @@
 
 use super::always::released_by;
 use super::sentences::{counted, duration};
+use super::waker::woken_by_who_was_held;
 use crate::analyses::application::{Silent, Waited};
 
 /// Behind the call that they slept in.
@@ -32,7 +33,13 @@ fn chain(w: &Waited) -> String {
     if let Some(next) = w.next.as_ref().filter(|n| n.kind == "answer") {
         return format!("{} ({who}), which waited for that of {}", w.of, chain(next));
     }
-    let did = format!("{} ({who} {} {:.0} % of that)", w.of, did.words(), did.share * 100.0);
+    let woken = woken_by_who_was_held(did);
+    let did = format!(
+        "{} ({who} {} {:.0} % of that{woken})",
+        w.of,
+        did.words(),
+        did.share * 100.0
+    );
     let released = w.released.as_ref().map(|r| released_by(r, "these answers"));
     let next = w.next.as_ref().map(|n| waited_for(n));
     format!("{did}{}", next.or(released).unwrap_or_default())

@@ -14,19 +14,48 @@ fn slept(call: &str) -> String {
     }
 }
 
-fn words(h: &WakerHeld) -> String {
-    let share = format!("{:.0} % of that time", h.share * 100.0);
-    let reader = h.reader.as_ref();
-    let reader = reader.map_or_else(String::new, |(who, call)| format!("; its reader {who} {}", slept(call)));
-    let (did, why) = match h.by {
+/// `; its reader in:imtcp/7 slept in sendto, as its process could not send to 10.0.0.3:601 (the peer's receive window, 99 % of that time; its reader ...)`
+fn reader(h: &WakerHeld) -> String {
+    let Some((who, call)) = &h.reader else {
+        return String::new();
+    };
+    let next = h.next.as_ref().map_or_else(String::new, |n| {
+        let (did, why) = held(n);
+        let share = n.share * 100.0;
+        format!(
+            ", as its process {did} to {} ({why}, {share:.0} % of that time{}; inferred)",
+            n.to,
+            reader(n)
+        )
+    });
+    format!("; its reader {who} {}{next}", slept(call))
+}
+
+/// What could not be done, and why.
+fn held(h: &WakerHeld) -> (&'static str, &'static str) {
+    match h.by {
         "rwnd" => ("could not send", "the peer's receive window"),
         "recovery" => ("waited for what it had sent", "lost, until it was sent again"),
         _ => ("could not send", "its send buffer was full"),
-    };
+    }
+}
+
+fn words(h: &WakerHeld) -> String {
+    let share = format!("{:.0} % of that time", h.share * 100.0);
+    let (did, why) = held(h);
     format!(
-        ", whose process itself {did} to {} meanwhile ({why}, {share}{reader}; that it waited for this is inferred)",
-        h.to
+        ", whose process itself {did} to {} meanwhile ({why}, {share}{}; that it waited for this is inferred)",
+        h.to,
+        reader(h)
     )
+}
+
+/// Behind what a server's threads did: who woke them, where that one was held.
+pub(super) fn woken_by_who_was_held(p: &Part) -> String {
+    match p.waker_held {
+        Some(_) => woken(p),
+        None => String::new(),
+    }
 }
 
 /// Who woke it, and what held that one.

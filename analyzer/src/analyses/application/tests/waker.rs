@@ -131,3 +131,64 @@ fn what_does_not_stand_out_is_not_named() {
     }
     assert_eq!(named(&f, &rows), None);
 }
+
+#[test]
+fn a_hold_that_ends_with_them_needs_no_time_behind() {
+    // Nothing is known behind them; the hold is theirs, but for 5 %, and half of their time before.
+    let with = |from: i64, to: i64| {
+        let mut f = facts();
+        f.capture.end_ns = Some(7_710 * MS);
+        f.halts.clear();
+        held(&mut f, 0, Stage::Rwnd, (from, to));
+        named(&f, &late())
+    };
+    assert_eq!(with(3_900, 7_690).unwrap().to, "10.0.0.2:514");
+    assert_eq!(with(2_200, 7_690).unwrap().to, "10.0.0.2:514");
+    assert_eq!((with(2_100, 7_690), with(3_900, 7_500)), (None, None));
+    assert_eq!((with(4_200, 7_690), with(3_900, 7_900)), (None, None));
+    // It began before the recording, for all that is known.
+    let mut f = facts();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(3_950 * MS), Some(7_710 * MS));
+    f.halts.clear();
+    held(&mut f, 0, Stage::Rwnd, (3_950, 7_690));
+    assert_eq!(named(&f, &late()), None);
+}
+
+#[test]
+fn a_reader_that_slept_in_a_send_is_followed() {
+    let next = |call: &str, second: bool| {
+        let mut f = facts();
+        f.rx[0].asleep_in = Name::new(call.as_bytes());
+        // The collector's process sends on by connection 3, to 4, which siem/50 reads.
+        for n in 3..6u32 {
+            let mut c = crate::testing::tcp::connection(n);
+            (c.dport, c.pid) = (600 + n as u16, [30, 50, 30][n as usize - 3]);
+            f.connections.push(c);
+        }
+        f.connections[3].peer = Some(ConnectionId(4));
+        // Held all the time: it is the reader's call that tells.
+        held(&mut f, 3, Stage::Rwnd, (1, 11_990));
+        if second {
+            held(&mut f, 5, Stage::Sndbuf, (1, 11_990));
+        }
+        let row = RxRow {
+            connection: Some(ConnectionId(4)),
+            task: Name::new(b"siem"),
+            pid: 50,
+            asleep_in: Name::new(b"clock_nanosleep"),
+            ..f.rx[0].clone()
+        };
+        f.rx.push(row);
+        f.processes.insert(30, (30, Name::new(b"collector")));
+        let of = named(&f, &late()).unwrap();
+        of.next.map(|n| (n.to, n.by, n.reader.unwrap(), n.next.is_none()))
+    };
+    let siem = ("siem/50".to_owned(), "clock_nanosleep".to_owned());
+    assert_eq!(
+        next("sendto", false),
+        Some(("10.0.0.2:603".to_owned(), "rwnd", siem, true))
+    );
+    // It slept in no send; of two held ones nobody knows which.
+    assert_eq!(next("clock_nanosleep", false), None);
+    assert_eq!(next("sendto", true), None);
+}

@@ -211,6 +211,7 @@ fn standstills_are_told_with_their_times() {
         by: "rwnd",
         share: 1.0,
         reader: None,
+        next: None,
     };
     stalled.parts = vec![
         part("asleep_in", Some("unrecorded"), 24 * 1_400 * MS, 0.9),
