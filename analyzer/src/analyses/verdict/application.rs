@@ -9,9 +9,9 @@ use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::place::place_words;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
-use super::turns::{by_server, causes, most_of_it, no_network, of_one, of_threads, runnable, served_late};
+use super::turns::{by_server, causes, larger, most_of_it, no_network, of_one, of_threads, runnable, served_late};
 use super::waited::waited_for;
-use super::waker::woken;
+use super::waker::{names_a_hold, woken};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Answered, Application, Awaited, HELD_OFF_NS, Part, Waited};
 use crate::reconstruct::thread::IDLE;
@@ -264,10 +264,10 @@ pub(super) fn headline(a: &Application) -> String {
     let answers_too = said.is_empty() && answers(a).0 != Tone::Ok;
     said.extend(causes(a));
     if let Some(given) = given_up(a) {
-        // Slow answers are another thing.
-        let slow = most_of_it(a).filter(|_| said.is_empty() && answers(a).0 != Tone::Ok);
-        said.extend(slow);
-        said.insert(0, given);
+        // Slow answers are another thing, but where it is known what held them up.
+        let known = larger(a).is_some_and(|(_, slow)| names_a_hold(slow));
+        let slow = most_of_it(a).filter(|_| (said.is_empty() || known) && answers(a).0 != Tone::Ok);
+        said.splice(0..0, [given].into_iter().chain(slow));
         return said.join("; ");
     }
     if said.is_empty() || answers_too {

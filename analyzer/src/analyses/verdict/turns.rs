@@ -99,7 +99,7 @@ pub(super) fn worst(a: &Application) -> Option<&Server> {
 
 /// Its slow answers, where those of one place have most of that time and the slowest 1 % have not; of several servers whatever the
 /// slowest 1 % have, since these may be of another.
-fn larger(a: &Application) -> Option<(&Server, &Slow)> {
+pub(super) fn larger(a: &Application) -> Option<(&Server, &Slow)> {
     let s = worst(a).filter(|s| s.response.n >= APPLICATION_ROWS)?;
     let first = s.slow.first().filter(|first| first.at != "unknown")?;
     let most = share(first.over_ns, s.over_ns) >= MOSTLY && share(s.slowest_over_ns, s.over_ns) < MOSTLY;

@@ -1,6 +1,6 @@
 //! What is said of who woke a thread, and had itself to wait.
 
-use crate::analyses::application::{Part, WakerHeld};
+use crate::analyses::application::{Part, Slow, WakerHeld};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// What a reader did in a call.
@@ -68,4 +68,12 @@ pub(super) fn woken(p: &Part) -> String {
         )
     });
     format!("{}{held}{in_state_d}", p.woken())
+}
+
+/// Whether it is known of these answers whose process could not send: of their own threads, or of those behind them.
+pub(super) fn names_a_hold(slow: &Slow) -> bool {
+    let first = slow.waited.as_ref();
+    let behind = std::iter::successors(first, |w| w.next.as_deref()).filter_map(|w| w.there.as_ref());
+    let mut parts = slow.parts.iter().take(1).chain(behind.map(|t| &t.1));
+    parts.any(|p| p.waker_held.is_some())
 }

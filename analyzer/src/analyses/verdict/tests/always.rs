@@ -6,6 +6,7 @@ use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waite
 use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::always::all_at_once;
 use crate::analyses::verdict::application::{application, headline};
+use crate::analyses::verdict::waker::{names_a_hold, woken};
 
 /// One with answers of 90 ms, spent so, beside one with answers of 0.1 ms of which a few took 2 ms.
 fn two(spent: Part, waited: Option<Waited>) -> Application {
@@ -210,8 +211,14 @@ fn standstills_are_told_with_their_times() {
         to: "10.0.0.9:514".into(),
         by: "rwnd",
         share: 1.0,
-        reader: None,
-        next: None,
+        reader: Some(("relay/7".into(), "sendto".into())),
+        next: Some(Box::new(WakerHeld {
+            to: "10.0.0.8:601".into(),
+            by: "rwnd",
+            share: 0.9,
+            reader: Some(("siem/8".into(), "clock_nanosleep".into())),
+            next: None,
+        })),
     };
     stalled.parts = vec![
         part("asleep_in", Some("unrecorded"), 24 * 1_400 * MS, 0.9),
@@ -220,6 +227,17 @@ fn standstills_are_told_with_their_times() {
             ..part("asleep_in", Some("sendto"), 24 * 140 * MS, 0.1)
         },
     ];
+    assert_eq!(
+        woken(&stalled.parts[1]),
+        ", whose process itself could not send to 10.0.0.9:514 meanwhile (the peer's receive window, 100 % of that time; its reader relay/7 slept \
+         in sendto, as its process could not send to 10.0.0.8:601 (the peer's receive window, 90 % of that time; its reader siem/8 slept in \
+         clock_nanosleep; inferred); that it waited for this is inferred)"
+    );
+    // That is what these waited for where it is most of their time.
+    assert!(!names_a_hold(&stalled));
+    stalled.parts.swap(0, 1);
+    assert!(names_a_hold(&stalled));
+    stalled.parts.swap(0, 1);
     stalled.task.1 = 0.2;
     let mut s = server("10.0.0.7:8080", mostly_fast(), vec![], 0);
     s.stood = vec![stood(1_231, 1_119)];
