@@ -205,7 +205,18 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
     let mixes = judged::mix::Mixes::of(b, a);
     servers::reopened::mark(&mut servers.asks, &rates, options);
+    let windows = options.before_window.is_some() || options.after_window.is_some();
+    if prevented.is_none() && !windows && !hidden && !in_part {
+        servers.gave_up = servers::gave_up::told(b, a, &mut servers.asks);
+    }
     for m in changed {
+        if let Some(why) = servers::gave_up::why(&servers.gave_up, &m.which) {
+            if m.outcome == Outcome::Worse {
+                m.becomes_changed(Outcome::Worse);
+            }
+            m.withdraw(why);
+            continue;
+        }
         let mix = mixes.why(&m.which).map(str::to_owned);
         if let Some(mix) = mix.or_else(|| Asks::why(&servers.asks, &m.which)) {
             m.withdraw(mix);
@@ -240,7 +251,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let (causes, speeds) = match prevented {
         // Services are told by their addresses.
         None if !parts && !hidden && !in_part => (
-            said::causes::said(b, a, &mut servers.asks),
+            said::causes::said(b, a, &servers.gave_up),
             values::speed::Speeds::of(b, a),
         ),
         _ => <_>::default(),

@@ -44,12 +44,9 @@ pub struct Asks {
     pub after: Asked,
     /// Many times as many per answer, or as few, on one side.
     pub differs: bool,
-    /// That is told as another division over servers of one port.
+    /// That is told as another division over servers of one port, or with requests given up, which are none of these.
     #[serde(skip)]
     pub(in crate::diff) divided: bool,
-    /// Requests there are given up on one side alone, and not counted here: that is told with them.
-    #[serde(skip)]
-    pub(in crate::diff) given_up: bool,
     /// What there is more of on one side may be turns of handshakes.
     #[serde(skip)]
     pub(in crate::diff) handshakes: bool,
@@ -283,7 +280,6 @@ pub(in crate::diff) fn of(before: &[Recording<'_>], after: &[Recording<'_>], o: 
             asked: pair.1.clone(),
             differs: differ(&before, &after, o),
             divided: false,
-            given_up: false,
             handshakes: false,
             most: more.1.requests as f64 >= MOSTLY * all as f64,
             before,
@@ -327,7 +323,7 @@ impl Asks {
     pub(in crate::diff) fn is_said(&self) -> bool {
         // At other ports it may be more requests as well.
         let tls = super::exchanges::TLS.iter().any(|port| self.asked.ends_with(port));
-        self.is_other() && !self.given_up && !(self.handshakes && tls)
+        self.is_other() && !(self.handshakes && tls)
     }
 
     /// Whether these are most of the requests to the server that is asked.

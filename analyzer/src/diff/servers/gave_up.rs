@@ -13,11 +13,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use super::answers::{LEAST, server};
+use super::answers::{LEAST, LEDGER, server};
 use super::asks::{Asked as Counts, Asks};
+use super::clients::server_of;
 use crate::analyses::application::{Role, asked, sockets};
 use crate::analyses::verdict::{duration, hedged};
 use crate::diff::sides::options::Recording;
+use crate::diff::values::metrics::Which;
 use crate::stat::{block_of, nearest_rank};
 
 /// Fewest requests given up, by all servers together.
@@ -234,17 +236,36 @@ impl GaveUp {
     }
 }
 
+/// What is said of one.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::diff) struct Told {
+    pub sentence: String,
+    servers: Vec<String>,
+}
+
 /// A sentence for each; what is asked of these servers is marked.
-pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>], asks: &mut [Asks]) -> Vec<String> {
+pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], asks: &mut [Asks]) -> Vec<Told> {
     let (b, a) = (side(before), side(after));
     let now = only(&a, &b).into_iter().map(|g| (g, true));
     let then = only(&b, &a).into_iter().map(|g| (g, false));
     let mut out = vec![];
     for (g, after) in now.chain(then).take(SAID) {
-        out.push(g.sentence(asks, after));
+        let sentence = g.sentence(asks, after);
         for x in asks.iter_mut().filter(|x| g.servers.contains(&x.asked)) {
-            x.given_up = true;
+            x.divided = true;
         }
+        let servers = g.servers;
+        out.push(Told { sentence, servers });
     }
     out
+}
+
+/// Why times of answers are neither better nor worse: without those given up they end at the time-out.
+pub(in crate::diff) fn why(told: &[Told], which: &Which) -> Option<String> {
+    let answers = which.ledger == LEDGER && matches!(which.stage, "call" | "response");
+    let server = which.service.as_deref().filter(|_| answers).map(server_of)?;
+    let own = |t: &Told| t.servers.iter().any(|s| s == server);
+    told.iter().any(own).then(|| {
+        "on one side alone its client gives up those that take longer, which are none of these answers".to_owned()
+    })
 }

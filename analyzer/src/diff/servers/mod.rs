@@ -64,6 +64,8 @@ pub(in crate::diff) struct Servers {
     pub few: Vec<Few>,
     /// Those whose programs ask others.
     pub asks: Vec<Asks>,
+    /// Programs that give up requests on one side alone.
+    pub gave_up: Vec<gave_up::Told>,
     /// Programs that divide their requests otherwise.
     pub divided: Vec<Divided>,
     /// Programs that pause within their requests on one side alone.

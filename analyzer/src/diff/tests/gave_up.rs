@@ -4,6 +4,7 @@ use super::samples::facts;
 use crate::diff::DiffOptions;
 use crate::diff::servers::{asks, gave_up};
 use crate::diff::sides::options::Recording;
+use crate::diff::values::metrics::Which;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
@@ -109,9 +110,12 @@ fn said(before: &Facts, after: &Facts) -> Vec<String> {
     let (before, after) = ([before], [after]);
     let (b, a) = (of(&before), of(&after));
     let mut asks = asks::of(&b, &a, &DiffOptions::default());
-    let said = gave_up::said(&b, &a, &mut asks);
-    assert!(asks.iter().all(|x| x.given_up != said.is_empty()));
-    said
+    let told = gave_up::told(&b, &a, &mut asks);
+    assert!(asks.iter().all(|x| x.divided != told.is_empty()));
+    // Times of these answers end at the time-out on one side; what the server itself takes does not.
+    let why = |stage| gave_up::why(&told, &Which::new("app", stage).of_service("10.0.0.2:80")).is_some();
+    assert_eq!((why("response"), why("turnaround")), (!told.is_empty(), false));
+    told.into_iter().map(|t| t.sentence).collect()
 }
 
 /// One of five takes 400 ms: it waits for it, or gives up after 250 ms and asks again.

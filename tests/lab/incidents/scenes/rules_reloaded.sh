@@ -1,6 +1,6 @@
 # ticket: Now and then many clients of the service 10.9.9.9:7441 get "connection reset by peer" in the same moment. Its server says that they reset theirs.
 # planted: The router translates 10.9.9.9 to 10.9.2.2. Twice its rules are loaded anew in two steps, a flush and, 60 ms later, the same rules: meanwhile nothing is translated.
-# first: by neither end
+# first: not by the peer
 # first: 10.9.9.9:7441
 # first: from its own address, 10.9.2.2:7441
 # first: rules are loaded anew
