@@ -1,4 +1,5 @@
 use super::*;
+use crate::document::Severity;
 use crate::sections::fixture;
 use crate::sections::tests::tables;
 

@@ -45,6 +45,7 @@ fn each_group_is_a_row() {
             moved: vec![],
             flapped: 0,
             elsewhere: false,
+            untranslated: String::new(),
             times: vec![],
             duration_ns: 0,
             aborted: None,
