@@ -210,8 +210,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         servers.gave_up = servers::gave_up::told(b, a, &mut servers.asks);
     }
     for m in changed {
-        if let Some(why) = servers::gave_up::why(&servers.gave_up, &m.which) {
-            if m.outcome == Outcome::Worse {
+        let worse = m.outcome == Outcome::Worse;
+        if let Some(why) = servers::gave_up::why(&servers.gave_up, &m.which, worse) {
+            if worse {
                 m.becomes_changed(Outcome::Worse);
             }
             m.withdraw(why);

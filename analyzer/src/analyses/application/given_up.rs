@@ -132,6 +132,23 @@ pub(super) fn given_up(facts: &Facts) -> Vec<GivenUp> {
     found.into_iter().map(|a| a.told).collect()
 }
 
+/// Every request that was closed without an answer, whatever it was: task, server, and for how long it was waited for.
+pub(crate) fn unanswered(facts: &Facts) -> Vec<(Name, End, i64)> {
+    let all = left(facts);
+    let each = all.iter().filter_map(|(c, one)| {
+        let row = facts.connections.get(c.0 as usize)?;
+        let (sent, left) = one.given_up()?;
+        Some((
+            row.task,
+            (row.daddr?.to_canonical(), row.dport),
+            left.saturating_sub(sent),
+        ))
+    });
+    let mut out: Vec<_> = each.collect();
+    out.sort_unstable();
+    out
+}
+
 /// The same, with every request of these programs to these servers.
 pub(crate) fn asked(facts: &Facts) -> Vec<Asked> {
     if !facts.capture.recorded("skb:skb_copy_datagram_iovec") && facts.responses.is_empty() {

@@ -52,7 +52,7 @@ mod work;
 pub use apart::Apart;
 pub use blocked::Silent;
 pub use given_up::GivenUp;
-pub(crate) use given_up::asked;
+pub(crate) use given_up::{asked, unanswered};
 pub use gone_idle::GoneIdle;
 pub use half_open::HalfOpen;
 pub use holds::Holds;

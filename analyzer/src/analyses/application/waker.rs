@@ -43,7 +43,7 @@ const BEFORE: f64 = 0.5;
 /// Part of their time that such holds must have.
 const NEARLY: f64 = 0.9;
 /// Calls in which a reader waits for room to send.
-const SENDS: [&str; 5] = ["sendto", "sendmsg", "sendmmsg", "write", "writev"];
+const SENDS: [&str; 3] = ["sendto", "sendmsg", "sendmmsg"];
 /// Readers behind the first that are followed.
 const HOPS: usize = 4;
 /// Causes.
@@ -165,7 +165,7 @@ impl<'f> Wakers<'f> {
             let begun = known && !lost && share(&before, before_ns) <= BESIDE;
             let after_known = stood.after_ns as f64 >= KNOWN * stood.ns as f64;
             let over = begun && after_known && share(&stood.after, stood.after_ns) <= BESIDE;
-            let over = over || stood.is_of(&spans);
+            let over = over || !after_known && stood.is_of(&spans);
             (share(&stood.spans, stood.ns), over, c, by)
         });
         // The first of equals: a full window fills the buffer.

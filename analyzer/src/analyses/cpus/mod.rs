@@ -16,6 +16,8 @@ mod tests;
 const SOURCE: &str = "stat";
 /// Ticks of a CPU from which a share is told: half a second.
 const LEAST_TICKS: u64 = 50;
+/// A tick (USER_HZ), ns.
+const TICK_NS: i64 = 10_000_000;
 /// Share of a CPU's time between two readings from which that is told.
 const SPELL: f64 = 0.05;
 
@@ -171,7 +173,7 @@ pub fn answer(facts: &Facts) -> Outcome<Cpus> {
 
 fn worst(facts: &Facts) -> Option<Stolen> {
     let start = facts.capture.start_ns?;
-    let mut by: BTreeMap<(u32, i64, i64), Ticks> = BTreeMap::new();
+    let mut by: BTreeMap<(u32, i64, i64), Option<Ticks>> = BTreeMap::new();
     for row in facts
         .counters_over_time
         .rows
@@ -179,11 +181,22 @@ fn worst(facts: &Facts) -> Option<Stolen> {
         .filter(|r| r.counter.source == SOURCE)
     {
         let at = || Some((number(&row.counter.of)?, row.from_ns?, row.to_ns?));
-        if let (Some(key), Some(rise)) = (at(), row.rise) {
-            by.entry(key).or_default().add(&row.counter.name, rise);
+        let Some(key) = at() else { continue };
+        let of = by.entry(key).or_insert_with(|| Some(Ticks::default()));
+        match (of.as_mut(), row.rise.filter(|_| row.whole)) {
+            (Some(ticks), Some(rise)) => ticks.add(&row.counter.name, rise),
+            _ => *of = None,
         }
     }
-    let told = by.into_iter().filter(|(_, t)| t.all() >= LEAST_TICKS);
+    // Where a kind is told for another time, as of readings that were joined, these are not all.
+    let told = by
+        .into_iter()
+        .filter_map(|(key, ticks)| Some((key, ticks?)))
+        .filter(|((_, from, to), t)| {
+            let time = to.saturating_sub(*from) / TICK_NS;
+            t.all() >= LEAST_TICKS
+                && i64::try_from(t.all()).is_ok_and(|n| n.saturating_mul(5) >= time.saturating_mul(4))
+        });
     let stolen = told.filter_map(|((cpu, from, to), ticks)| {
         Some(Stolen {
             cpu,

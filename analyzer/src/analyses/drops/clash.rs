@@ -49,7 +49,7 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
                     "the address translation (NAT) had no free port for them: {ports}, which are all that it may use, and {counted} (inferred)"
                 ),
                 None => format!(
-                    "what their address translation (NAT) gave them was taken: {counted}, as where no port is free for their destination, or two new connections are given the same one at once (which --random-fully avoids; inferred)"
+                    "what their address translation (NAT) gave them was taken: {counted}, as where no port is free for their destination, or none of those that it tries, or two new connections are given the same one at once (which --random-fully avoids; inferred)"
                 ),
             }
         }

@@ -11,6 +11,8 @@ use crate::reconstruct::drops::tables::DropRow;
 
 /// Part of a group that two hosts must have in common.
 const NEARLY: f64 = 0.95;
+/// So many damaged ones would be among those of others, were they as often.
+const EXPECTED: u64 = 5;
 /// Fewest damaged packets of both.
 const LEAST: u64 = 10;
 /// Fewest packets of other pairs that must have come undamaged for that to be said.
@@ -71,7 +73,8 @@ pub(super) fn damaged(facts: &Facts, why: &str) -> Option<Damaged> {
         .map(|(_, n)| *n)
         .sum();
     // As often damaged as theirs, some of those must be.
-    let hardly = spared.saturating_mul(20).saturating_mul(came) <= (to_a + to_b).saturating_mul(others);
+    let enough = u128::from(others) * u128::from(to_a + to_b) >= u128::from(EXPECTED) * u128::from(came);
+    let hardly = enough && spared.saturating_mul(20).saturating_mul(came) <= (to_a + to_b).saturating_mul(others);
     Some(Damaged {
         hosts: (a.to_string(), b.to_string()),
         damaged: (to_a, to_b),

@@ -24,10 +24,11 @@ const SEGMENT: u64 = 1_448;
 const NEARLY: f64 = 0.9;
 const MOST: f64 = 0.5;
 /// Without these neither what was sent again nor an answer would be seen.
-const NEEDED: [&str; 3] = [
+const NEEDED: [&str; 4] = [
     "tcp:tcp_retransmit_skb",
     "sock:sock_send_length",
     "sock:sock_recv_length",
+    "net:net_dev_start_xmit",
 ];
 
 /// Whether all of a group are such.
@@ -74,6 +75,6 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         .iter()
         .filter(|p| p.started_ns.is_some() && p.dev.text() == group.dev);
     let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
-    let fills = theirs as f64 >= MOST * left as f64;
+    let fills = left > 0 && theirs as f64 >= MOST * left as f64;
     fills && lost.iter().all(few) && !asked.chain(slowly).any(|c| both.contains(&c))
 }

@@ -20,6 +20,8 @@ const SENDERS: i64 = 4;
 /// Part of the drops that must be for one host, and the part of the time that bursts may take in all.
 const NEARLY: f64 = 0.9;
 const MOMENTS: f64 = 0.3;
+/// Fewest packets that left in such a moment, on average.
+const EACH: usize = 10;
 /// What leaves on average, of what does in bursts: more is no idle queue.
 const IDLE: f64 = 0.5;
 
@@ -71,7 +73,7 @@ pub(super) fn incast(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
     if bursts.len() < BURSTS || senders < SENDERS || all as f64 > MOMENTS * duration as f64 {
         return None;
     }
-    let (mut bytes, mut within) = (0u64, 0u64);
+    let (mut bytes, mut within, mut sent) = (0u64, 0u64, 0usize);
     for p in facts.xmits.iter().filter(|p| p.dev.text() == group.dev) {
         let Some((at, n)) = p.started_ns.zip(p.bytes) else {
             continue;
@@ -79,11 +81,14 @@ pub(super) fn incast(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
         bytes = bytes.saturating_add(n.into());
         let before = bursts.partition_point(|b| b.first().is_some_and(|l| l.0 <= at));
         let of = before.checked_sub(1).and_then(|n| bursts.get(n)?.last());
-        within = within.saturating_add(of.filter(|l| at <= l.0).map_or(0, |_| n.into()));
+        if of.is_some_and(|l| at <= l.0) {
+            (within, sent) = (within.saturating_add(n.into()), sent + 1);
+        }
     }
     let rate = |bytes: u64, ns: i64| bytes as f64 * 8.0 * 1e9 / ns.max(1) as f64;
     let (average_bit_s, burst_bit_s) = (rate(bytes, duration), rate(within, all));
-    if average_bit_s > IDLE * burst_bit_s {
+    // Of a moment in which hardly anything left there is no rate.
+    if sent < EACH * bursts.len() || average_bit_s > IDLE * burst_bit_s {
         return None;
     }
     Some(Incast {

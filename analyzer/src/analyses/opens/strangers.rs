@@ -65,10 +65,15 @@ pub(super) fn strangers(facts: &Facts) -> Vec<Stranger<'_>> {
             }
         }
     }
+    // Attempts at a port that end otherwise are somebody's who wants what is there.
+    let mut tried: BTreeMap<(IpAddr, End), usize> = BTreeMap::new();
+    for (from, of) in &by {
+        for to in of.iter().filter_map(|r| r.to) {
+            *tried.entry((*from, to)).or_default() += 1;
+        }
+    }
     in_rounds.retain(|(from, host), of| {
-        // Attempts at a port that end otherwise are somebody's who wants what is there.
-        let others = || by.get(from).into_iter().flatten();
-        let at = |port: u16| others().filter(|r| r.to == Some((*host, port))).count();
+        let at = |port: u16| tried.get(&(*from, (*host, port))).copied().unwrap_or(0);
         rounds(of, at)
     });
     by.retain(|from, of| {

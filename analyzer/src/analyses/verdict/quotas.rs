@@ -55,8 +55,18 @@ pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Opti
     let answers: BTreeSet<i32> = answers.into_iter().map(|tid| limits.process(tid)).collect();
     let streams = facts.capture.streams.iter().map(|s| s.cpu);
     let cpus = streams.collect::<BTreeSet<_>>().len().clamp(1, CPUS);
-    let whole = facts.capture.duration_ns.saturating_mul(cpus as i64) as f64;
-    let long = |l: &Limited| l.rose.unwrap_or_default().throttled_ns as f64 >= LONG * whole;
+    let seen = recorded(facts);
+    let threads = |l: &Limited| {
+        let own = |tid: &&i32| {
+            members
+                .get(l.path.as_str())
+                .is_some_and(|m| m.contains(&limits.process(**tid)))
+        };
+        seen.iter().filter(own).count().max(1)
+    };
+    // A thread is stopped on one CPU.
+    let whole = |l: &Limited| facts.capture.duration_ns.saturating_mul(cpus.min(threads(l)) as i64) as f64;
+    let long = |l: &Limited| l.rose.unwrap_or_default().throttled_ns as f64 >= LONG * whole(l);
     let waited_for = |l: &Limited| {
         members
             .get(l.path.as_str())

@@ -96,7 +96,7 @@ fn elsewhere(r: &Reset) -> String {
 fn untranslated(r: &Reset) -> String {
     let when = spells(&r.times, r.duration_ns);
     format!(
-        "not by the peer: what that had sent came untranslated from its own address, {}, where the client's host knew no such connection and answered it by a RST{when}, so the address translation (NAT, a service's) of established connections was missing then, as while its rules are loaded anew in several steps, a flush before the new ones, or where its entries are flushed, age out or do not survive a failover (inferred)",
+        "not by the peer's program, but as the client's host knew no such connection: what the server had sent came untranslated from its own address, {}, and was answered by a RST{when}, so the address translation (NAT, a service's) of established connections was missing then, as while its rules are loaded anew in several steps, a flush before the new ones, or where its entries are flushed, age out or do not survive a failover (inferred)",
         r.untranslated
     )
 }

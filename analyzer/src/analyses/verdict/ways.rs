@@ -21,7 +21,9 @@ pub(super) fn damaged(d: &Damaged) -> String {
         (n, 0) => format!("{n} from {b} to {a}"),
         (n, m) => format!("between {a} and {b}, {n} to the one and {m} to the other"),
     };
+    let all = (d.damaged.0 + d.damaged.1).saturating_mul(10) >= d.came.saturating_mul(9);
     let between = match d.others {
+        _ if all => ", nearly all: a checksum that is computed wrong, by an offload, or by a NAT or a tunnel that rewrites, rather than damage (inferred)".to_owned(),
         0 => String::new(),
         n => format!(
             ", and hardly any of {n} that came to them from others: what lies between these two damages them, which no router on the way notices (memory of a device, a card or its checksum offload, as the frame's own CRC catches what a cable does; inferred)"

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use super::answers::{LEAST, LEDGER, server};
 use super::asks::{Asked as Counts, Asks};
 use super::clients::server_of;
-use crate::analyses::application::{Role, asked, sockets};
+use crate::analyses::application::{Role, asked, sockets, unanswered};
 use crate::analyses::verdict::{duration, hedged};
 use crate::diff::sides::options::Recording;
 use crate::diff::values::metrics::Which;
@@ -34,8 +34,11 @@ const PATIENT: usize = 5;
 const PARTS: (usize, usize) = (10, 6);
 /// Another time-out is so many times as long.
 const TIMES: i64 = 2;
-/// By so much more is asked per answer, to be said.
+/// By so much more is asked per answer, to be said, and so much of that must be those given up.
 const MORE: f64 = 1.2;
+const OF_MORE: f64 = 0.5;
+/// Part of its requests to a server that must be given up for its answers' times to be no answer.
+const TOLD_PART: f64 = 0.01;
 /// Part of the answers of these servers that must be for one server for requests to be counted per answer of it.
 const MOST: f64 = 0.9;
 /// Servers named, sentences said.
@@ -47,6 +50,8 @@ const SAID: usize = 2;
 struct To {
     /// Waits for those given up, ns.
     given: Vec<i64>,
+    /// The same of whatever was closed without an answer, be it a few, or of other lengths.
+    closed: Vec<i64>,
     /// Times of those answered, ns.
     answered: Vec<i64>,
     /// Of those given up: answered when nobody waited.
@@ -58,12 +63,13 @@ struct To {
 impl To {
     fn add(&mut self, other: &To) {
         self.given.extend(&other.given);
+        self.closed.extend(&other.closed);
         self.answered.extend(&other.answered);
         self.later += other.later;
         self.parts.extend(&other.parts);
     }
     fn all(&self) -> usize {
-        self.given.len() + self.answered.len()
+        self.given.len().max(self.closed.len()) + self.answered.len()
     }
 }
 
@@ -81,6 +87,15 @@ fn side(of: &[Recording<'_>]) -> Side {
             let to = out.entry(row.task.text().into_owned()).or_default();
             let to = to.entry(server).or_default();
             to.answered.extend(s.judged_responses().map(|(ns, _)| ns));
+        }
+        for (task, end, waited) in unanswered(r.facts) {
+            let server = SocketAddr::new(end.0, end.1).to_string();
+            let to = out
+                .entry(task.text().into_owned())
+                .or_default()
+                .entry(server)
+                .or_default();
+            to.closed.push(waited);
         }
         for a in asked(r.facts) {
             // Nobody wants these, and that is no time-out.
@@ -111,6 +126,8 @@ struct GaveUp {
     timeout_ns: i64,
     /// Answers of the other side that took longer.
     patient: usize,
+    /// The same of this side: it is a time-out of some of its requests alone.
+    patient_too: usize,
 }
 
 /// The median of waits that are all alike.
@@ -133,15 +150,17 @@ fn one(task: &str, with: &BTreeMap<String, To>, without: &BTreeMap<String, To>) 
     }
     let timeout_ns = alike(&w.given).filter(|_| w.given.len() >= FEWEST && o.answered.len() >= LEAST)?;
     // By a longer time-out it may have given up there, too.
-    let soon = o.given.iter().any(|ns| *ns < timeout_ns.saturating_mul(TIMES));
+    let soon = o.closed.iter().any(|ns| *ns < timeout_ns.saturating_mul(TIMES));
     let longer = timeout_ns.saturating_add(timeout_ns / LONGER);
-    let patient = o.answered.iter().filter(|ns| **ns > longer).count();
+    let waited = |of: &To| of.answered.iter().filter(|ns| **ns > longer).count();
+    let (patient, patient_too) = (waited(&o), waited(&w));
     let another = patient >= PATIENT;
     (!soon && (another || w.parts.len() >= PARTS.1)).then(|| GaveUp {
         task: task.to_owned(),
         servers: servers.iter().map(|(server, _)| (*server).clone()).collect(),
         timeout_ns,
         patient,
+        patient_too,
         with: w,
         without: o,
     })
@@ -174,21 +193,24 @@ impl GaveUp {
             let answered: u64 = own.iter().map(|x| side(sides(x)).requests).sum();
             let answers = own.iter().map(|x| side(sides(x)).answers).max().unwrap_or(0);
             let most = answered as f64 >= MOST * of.answered.len() as f64;
-            (most && answers > 0).then(|| (answered as f64 + of.given.len() as f64) / answers as f64)
+            let given = of.given.len() as f64;
+            (most && answers > 0).then(|| ((answered as f64 + given) / answers as f64, given / answers as f64))
         };
-        let (with, without) = (count(|s| s.0, &self.with)?, count(|s| s.1, &self.without)?);
-        (one && with >= MORE * without).then_some((with, without, server.as_str()))
+        let ((with, given), (without, _)) = (count(|s| s.0, &self.with)?, count(|s| s.1, &self.without)?);
+        let more = with >= MORE * without && given >= OF_MORE * (with - without);
+        (one && more).then_some((with, without, server.as_str()))
     }
 
     fn sentence(&self, asks: &[Asks], after: bool) -> String {
         let (when, other, gives_up, asks_again) = match after {
-            true => ("after", "before", "gives up", "asks again"),
-            false => ("before", "after", "gave up", "asked again"),
+            true => ("After", "before", "gives up", "asks again"),
+            false => ("Before", "after", "gave up", "asked again"),
         };
         let task = if self.task.is_empty() { "a client" } else { &self.task };
         let mut named: Vec<String> = self.servers.iter().take(NAMED).cloned().collect();
         match self.servers.len().saturating_sub(NAMED) {
             0 => {}
+            1 => named.push("1 other".into()),
             n => named.push(format!("{n} others")),
         }
         let last = named.pop().unwrap_or_default();
@@ -199,15 +221,22 @@ impl GaveUp {
         let (w, o) = (&self.with, &self.without);
         let wait = duration(self.timeout_ns);
         let mut out = format!(
-            "Only {when} {task} {gives_up} requests to {named} after p50 {wait} without an answer (a time-out of its own, inferred: all alike), {} of {}",
+            "{when}, and not {other}, {task} {gives_up} requests to {named} after p50 {wait} without an answer (a time-out of its own, inferred: all alike), {} of {}",
             w.given.len(),
             w.all()
         );
-        let gave_up = match (o.given.len(), nearest_rank(&mut o.given.clone(), 50)) {
+        let gave_up = match (o.closed.len(), nearest_rank(&mut o.closed.clone(), 50)) {
             (n @ 1.., Some(ns)) => format!("gave up {n} of {}, after p50 {}", o.all(), duration(ns)),
             _ => format!("gave up none of {}", o.all()),
         };
         out += &match (self.patient, after) {
+            (n, _) if n >= PATIENT && self.patient_too >= PATIENT => format!(
+                "; {other} it {gave_up}, and waited longer than that for {n}; of its other requests it waits longer, too, for {}, so this is a time-out of some of them (inferred)",
+                self.patient_too
+            ),
+            (0, _) if o.answered.iter().any(|ns| *ns > self.timeout_ns) => {
+                format!("; {other} it {gave_up}, and none took much longer")
+            }
             (0, _) => format!("; {other} it {gave_up}, and none took as long"),
             (n @ 1..PATIENT, _) => format!("; {other} it {gave_up}, and {n} took longer than that"),
             (n, after) => {
@@ -241,10 +270,18 @@ impl GaveUp {
 pub(in crate::diff) struct Told {
     pub sentence: String,
     servers: Vec<String>,
+    /// It is so after, not before.
+    pub after: bool,
+    /// Enough of them that what is left are other answers.
+    many: bool,
 }
 
 /// A sentence for each; what is asked of these servers is marked.
 pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], asks: &mut [Asks]) -> Vec<Told> {
+    // Of what was lost nobody knows whether it was given up.
+    if before.iter().chain(after).any(|r| !r.facts.gaps.is_empty()) {
+        return vec![];
+    }
     let (b, a) = (side(before), side(after));
     let now = only(&a, &b).into_iter().map(|g| (g, true));
     let then = only(&b, &a).into_iter().map(|g| (g, false));
@@ -254,18 +291,25 @@ pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], a
         for x in asks.iter_mut().filter(|x| g.servers.contains(&x.asked)) {
             x.divided = true;
         }
+        let many = g.with.given.len() as f64 >= TOLD_PART * g.with.all() as f64;
         let servers = g.servers;
-        out.push(Told { sentence, servers });
+        out.push(Told {
+            sentence,
+            servers,
+            after,
+            many,
+        });
     }
     out
 }
 
-/// Why times of answers are neither better nor worse: without those given up they end at the time-out.
-pub(in crate::diff) fn why(told: &[Told], which: &Which) -> Option<String> {
+/// Why times of answers are no answer: without those given up they end at the time-out, so that side is only the quicker for it. `worse`: they are called so.
+pub(in crate::diff) fn why(told: &[Told], which: &Which, worse: bool) -> Option<String> {
     let answers = which.ledger == LEDGER && matches!(which.stage, "call" | "response");
     let server = which.service.as_deref().filter(|_| answers).map(server_of)?;
-    let own = |t: &Told| t.servers.iter().any(|s| s == server);
-    told.iter().any(own).then(|| {
+    // What is longer though its longest are left out is longer; what is shorter though the other's are, is shorter.
+    let hides = |t: &Told| t.after != worse && t.many && t.servers.iter().any(|s| s == server);
+    told.iter().any(hides).then(|| {
         "on one side alone its client gives up those that take longer, which are none of these answers".to_owned()
     })
 }

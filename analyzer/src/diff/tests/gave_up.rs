@@ -113,8 +113,14 @@ fn said(before: &Facts, after: &Facts) -> Vec<String> {
     let told = gave_up::told(&b, &a, &mut asks);
     assert!(asks.iter().all(|x| x.divided != told.is_empty()));
     // Times of these answers end at the time-out on one side; what the server itself takes does not.
-    let why = |stage| gave_up::why(&told, &Which::new("app", stage).of_service("10.0.0.2:80")).is_some();
-    assert_eq!((why("response"), why("turnaround")), (!told.is_empty(), false));
+    let why = |stage, worse| gave_up::why(&told, &Which::new("app", stage).of_service("10.0.0.2:80"), worse).is_some();
+    // What is worse though the longest are left out is worse; what is better for it is not.
+    let after = told.first().map(|t| t.after);
+    assert_eq!(
+        (why("response", false), why("response", true)),
+        (after == Some(true), after == Some(false))
+    );
+    assert!(!why("turnaround", false) && !why("turnaround", true));
     told.into_iter().map(|t| t.sentence).collect()
 }
 
@@ -136,13 +142,13 @@ fn a_time_out_where_it_had_waited_longer_is_new() {
     assert_eq!(
         said(&before, &after),
         [
-            "Only after nginx gives up requests to 10.0.0.2:80 after p50 250.28 ms without an answer (a time-out of its own, inferred: all alike), 30 of 90; before it gave up none of 60, and waited longer than that for 12: the time-out is new, or shorter than it was (inferred); it asks again: 1.5 requests for each answer of 10.0.0.1:8080, 1.0 before (given up ones counted, inferred), more work for the same answers."
+            "After, and not before, nginx gives up requests to 10.0.0.2:80 after p50 250.28 ms without an answer (a time-out of its own, inferred: all alike), 30 of 90; before it gave up none of 60, and waited longer than that for 12: the time-out is new, or shorter than it was (inferred); it asks again: 1.5 requests for each answer of 10.0.0.1:8080, 1.0 before (given up ones counted, inferred), more work for the same answers."
         ]
     );
     // The other way.
     let [told] = &said(&after, &before)[..] else { panic!() };
     assert!(
-        told.starts_with("Only before nginx gave up requests to 10.0.0.2:80 after p50 250.28 ms"),
+        told.starts_with("Before, and not after, nginx gave up requests to 10.0.0.2:80 after p50 250.28 ms"),
         "{told}"
     );
     assert!(
@@ -187,6 +193,13 @@ fn what_is_none_of_one_side_is_not_said() {
     };
     assert_eq!(said(&before, &calls(b"nginx", 1, long)), none);
     assert_eq!(said(&calls(b"envoy", 0, waits), &after), none);
+    // Two on the other side, which are no group of their own.
+    let two = calls(b"nginx", 1, |n| if n < 4 { gives_up(n) } else { waits(n) });
+    assert_eq!(said(&two, &after), none);
+    // Events were lost there.
+    let mut lost = calls(b"nginx", 0, waits);
+    lost.gaps.push(crate::testing::gap(0, MS));
+    assert_eq!(said(&lost, &after), none);
     // As soon on the other side, of fewer.
     let some = calls(b"nginx", 1, |n| if n < 20 { gives_up(n) } else { waits(n) });
     assert_eq!(said(&some, &after), none);

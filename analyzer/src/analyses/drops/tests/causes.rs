@@ -170,6 +170,15 @@ fn what_lies_between_two_hosts_damages() {
                 came to them from others: what lies between these two damages them";
     assert!(line.sentence.contains(said), "{}", line.sentence);
     assert!(line.names_cause);
+    // So few that the others would hardly have one.
+    let mut few = facts(0);
+    few.drops.truncate(12);
+    for n in 0..4_000u32 {
+        let mut r = few.rx[0].clone();
+        r.connection = Some(ConnectionId(n % 2));
+        few.rx.push(r);
+    }
+    assert_eq!(told(&few).0.groups[0].damaged.clone().unwrap().others, 0);
     // Others lose, too: what they have in common is nearer.
     assert_eq!(told(&facts(10)).0.groups[0].damaged, None);
 }
@@ -195,6 +204,7 @@ fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
         "tcp:tcp_retransmit_skb",
         "sock:sock_send_length",
         "sock:sock_recv_length",
+        "net:net_dev_start_xmit",
     ] {
         f.capture.events.insert(key.into(), 1);
     }
@@ -208,6 +218,7 @@ fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
             confidence: Confidence::Strong,
         });
     }
+    left(&mut f, "eth0", 11_000_000, 0..10_000 * MS);
     change(&mut f);
     let (d, line) = told(&f);
     (d.groups[0].finds_rate, line.tone)
@@ -230,6 +241,7 @@ fn a_transfer_that_fills_its_queue_finds_its_rate() {
     assert!(!transfer(20, |f| f.drops.iter_mut().take(3).for_each(|d| d.repair = None)).0);
     assert!(!transfer(20, |f| left(f, "eth0", 30_000_000, 0..10_000 * MS)).0);
     assert!(!transfer(20, |f| _ = f.capture.events.remove("sock:sock_recv_length")).0);
+    assert!(!transfer(20, |f| f.xmits.clear()).0);
     assert!(!transfer(20, |f| f.gaps.push(crate::testing::gap(0, MS))).0);
 }
 
@@ -264,6 +276,7 @@ fn many_that_answer_one_at_once_are_told() {
     // As much leaves at any time: no idle queue.
     let busy = |f: &mut Facts| (0..100i64).for_each(|n| left(f, "eth0", 1_000_000, n * 100 * MS..(n + 1) * 100 * MS));
     assert_eq!(fan(8, 10, 500 * MS, |_| 1, busy), None);
+    assert_eq!(fan(8, 10, 500 * MS, |_| 1, |_| ()), None);
     // Three only; a queue that is full all the time; to several hosts.
     assert_eq!(fan(3, 10, 500 * MS, |_| 1, in_bursts), None);
     assert_eq!(fan(8, 1_000, 9 * MS, |_| 1, in_bursts), None);
