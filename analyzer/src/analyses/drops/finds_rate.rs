@@ -10,8 +10,7 @@ use super::reasons::QUEUE_FULL;
 use crate::analyses::not_recorded;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::tcp::tables::RetransmitClass;
-use crate::reconstruct::tcp::tables::RetransmitRow;
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::whose::Carries;
 
 /// Least payload of such a transfer, bytes.
@@ -45,9 +44,12 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     let Some(all) = rows.iter().map(of).collect::<Option<Vec<ConnectionId>>>() else {
         return false;
     };
-    let senders: FxHashSet<ConnectionId> = all.iter().copied().collect();
+    let mut lost: FxHashMap<ConnectionId, u64> = FxHashMap::default();
+    for c in all {
+        *lost.entry(c).or_default() += SEGMENT;
+    }
     let row = |c: ConnectionId| facts.connections.get(c.0 as usize);
-    let both: FxHashSet<ConnectionId> = (senders.iter())
+    let both: FxHashSet<ConnectionId> = (lost.keys())
         .flat_map(|c| [Some(*c), row(*c).and_then(|r| r.peer)])
         .flatten()
         .collect();
@@ -59,15 +61,11 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         )
     };
     let slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
-    let mut lost: FxHashMap<ConnectionId, u64> = FxHashMap::default();
-    for c in &all {
-        *lost.entry(*c).or_default() += SEGMENT;
-    }
     let few = |(c, lost): (&ConnectionId, &u64)| {
         row(*c).is_some_and(|r| r.bytes_out >= BULK && lost.saturating_mul(LOST) <= r.bytes_out)
     };
-    let theirs: u64 = senders
-        .iter()
+    let theirs: u64 = lost
+        .keys()
         .filter_map(|c| Some(row(*c)?.bytes_out))
         .fold(0, u64::saturating_add);
     let left = facts

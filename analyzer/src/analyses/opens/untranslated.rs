@@ -30,8 +30,11 @@ pub(super) enum Untranslated {
 pub(super) fn untranslated(facts: &Facts) -> impl Fn(&ResetRow) -> Untranslated {
     let unknown = Unknown::of(facts);
     let row = |c: ConnectionId| facts.connections.get(c.0 as usize);
-    let mut servers: FxHashSet<ConnectionId> = FxHashSet::default();
-    let mut clients: FxHashMap<ConnectionId, End> = FxHashMap::default();
+    let came: FxHashSet<ConnectionId> = (facts.resets.iter())
+        .filter(|r| r.received)
+        .filter_map(|r| r.connection)
+        .collect();
+    let mut ended: FxHashMap<ConnectionId, Untranslated> = FxHashMap::default();
     // With events lost, the RST may have been another's.
     for r in facts.resets.iter().filter(|r| r.received && facts.gaps.is_empty()) {
         let found = || {
@@ -44,31 +47,20 @@ pub(super) fn untranslated(facts: &Facts) -> impl Fn(&ResetRow) -> Untranslated 
             refused.then_some((server.connection, client.connection, own))
         };
         if let Some((server, client, own)) = found() {
-            servers.insert(server);
-            clients.insert(client, own);
+            let told = came.contains(&client);
+            ended.insert(client, Untranslated::Ended(own));
+            ended.insert(
+                server,
+                if told {
+                    Untranslated::Same
+                } else {
+                    Untranslated::Ended(own)
+                },
+            );
         }
     }
-    let came: FxHashSet<ConnectionId> = (facts.resets.iter())
-        .filter(|r| r.received)
-        .filter_map(|r| r.connection)
-        .collect();
-    let both: FxHashSet<ConnectionId> = servers
-        .iter()
-        .copied()
-        .filter(|s| row(*s).and_then(|s| s.peer).is_some_and(|c| came.contains(&c)))
-        .collect();
-    let own: FxHashMap<ConnectionId, End> = servers
-        .iter()
-        .filter_map(|s| Some((*s, *clients.get(&row(*s)?.peer?)?)))
-        .collect();
     move |r| {
-        let Some(c) = r.connection.filter(|_| r.received) else {
-            return Untranslated::No;
-        };
-        match (clients.get(&c).or(own.get(&c)), both.contains(&c)) {
-            (Some(_), true) => Untranslated::Same,
-            (Some(end), false) => Untranslated::Ended(*end),
-            (None, _) => Untranslated::No,
-        }
+        let of = r.connection.filter(|_| r.received).and_then(|c| ended.get(&c));
+        of.copied().unwrap_or(Untranslated::No)
     }
 }

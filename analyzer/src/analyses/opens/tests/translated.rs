@@ -98,31 +98,36 @@ fn an_answer_that_was_not_translated_back_is_told() {
     }
 }
 
-/// Three connections to the service 10.0.0.9:80 with 10.0.0.5:80 behind it; each is reset, and a listener on port 80 had sent a RST just before.
-fn elsewhere(change: impl Fn(&mut Facts)) -> Line {
-    let mut f = recorded();
-    for n in 0..3u32 {
-        let (client, server) = (ConnectionId(2 * n), ConnectionId(2 * n + 1));
-        let port = 40_000 + n as u16;
+/// Three connections of 10.0.0.1 to the service 10.0.0.9:80 with 10.0.0.5:80 behind it: the port, the client's, the server's.
+pub(super) fn behind_a_service(f: &mut Facts) -> [(u16, u32, u32); 3] {
+    [0, 1, 2].map(|n| {
+        let (port, client, server) = (40_000 + n as u16, 2 * n, 2 * n + 1);
         for (own, (from, to), peer) in [
             (client, (end(1, port), end(9, 80)), server),
             (server, (end(5, 80), end(1, port)), client),
         ] {
             let ((saddr, sport), (daddr, dport)) = (from.unwrap(), to.unwrap());
             f.connections.push(ConnectionRow {
-                connection: own,
                 saddr: Some(saddr),
                 sport,
                 daddr: Some(daddr),
                 dport,
-                peer: Some(peer),
-                ..crate::testing::tcp::connection(own.0)
+                peer: Some(ConnectionId(peer)),
+                ..crate::testing::tcp::connection(own)
             });
         }
-        let at = (1 + i64::from(n)) * 3_000 * MS;
+        (port, client, server)
+    })
+}
+
+/// Each is reset, and a listener on port 80 had sent a RST just before.
+fn elsewhere(change: impl Fn(&mut Facts)) -> Line {
+    let mut f = recorded();
+    for (n, (port, client, _)) in behind_a_service(&mut f).into_iter().enumerate() {
+        let at = (1 + n as i64) * 3_000 * MS;
         f.resets.push(rst(at, false, None, end(0, 80), None));
         f.resets
-            .push(rst(at + 50_000, true, Some(client.0), end(1, port), end(9, 80)));
+            .push(rst(at + 50_000, true, Some(client), end(1, port), end(9, 80)));
     }
     change(&mut f);
     line(&f)

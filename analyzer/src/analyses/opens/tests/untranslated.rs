@@ -1,44 +1,20 @@
-//! Connections whose packets went untranslated for a moment.
+//! Connections whose packets went untranslated.
 
-use super::translated::{MS, end, line, recorded, rst};
+use super::translated::{MS, behind_a_service, end, line, recorded, rst};
 use crate::analyses::verdict::{Line, Tone};
-use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::facts::Facts;
 
-/// Three connections to the service 10.0.0.9:80 with 10.0.0.5:80 behind it. Each one's server is reset by its client's host, which has no such connection, and 30 ms later the
-/// client by the server's listener.
+/// The server of each is reset by its client's host, which has no such connection, and 30 ms later the client by the server's listener.
 fn reloaded(change: impl Fn(&mut Facts)) -> Line {
     let mut f = recorded();
-    for n in 0..3u32 {
-        let (client, server) = (ConnectionId(2 * n), ConnectionId(2 * n + 1));
-        let port = 40_000 + n as u16;
-        for (own, (from, to), peer) in [
-            (client, (end(1, port), end(9, 80)), server),
-            (server, (end(5, 80), end(1, port)), client),
-        ] {
-            let ((saddr, sport), (daddr, dport)) = (from.unwrap(), to.unwrap());
-            f.connections.push(ConnectionRow {
-                connection: own,
-                saddr: Some(saddr),
-                sport,
-                daddr: Some(daddr),
-                dport,
-                peer: Some(peer),
-                ..crate::testing::tcp::connection(own.0)
-            });
-        }
-        let at = (1 + i64::from(n)) * 2_000 * MS;
-        f.resets.push(rst(at, false, None, end(1, port), end(5, 80)));
-        f.resets
-            .push(rst(at + 50_000, true, Some(server.0), end(5, 80), end(1, port)));
-        f.resets.push(rst(at + 30 * MS, false, None, end(0, 80), None));
-        f.resets.push(rst(
-            at + 30 * MS + 50_000,
-            true,
-            Some(client.0),
-            end(1, port),
-            end(9, 80),
-        ));
+    for (n, (port, client, server)) in behind_a_service(&mut f).into_iter().enumerate() {
+        let (at, later) = ((1 + n as i64) * 2_000 * MS, 30 * MS);
+        f.resets.extend([
+            rst(at, false, None, end(1, port), end(5, 80)),
+            rst(at + 50_000, true, Some(server), end(5, 80), end(1, port)),
+            rst(at + later, false, None, end(0, 80), None),
+            rst(at + later + 50_000, true, Some(client), end(1, port), end(9, 80)),
+        ]);
     }
     change(&mut f);
     line(&f)
