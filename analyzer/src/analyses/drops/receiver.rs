@@ -25,7 +25,8 @@ pub struct Receiver {
 /// The one that they were for, all of which it is told.
 pub(super) fn receiver(facts: &Facts, rows: &[&DropRow]) -> Option<Receiver> {
     let to: BTreeSet<_> = rows.iter().filter_map(|r| r.to).collect();
-    let to = to.first().copied().filter(|_| to.len() == 1)?;
+    // An ICMP message's event has ports of UDP alone; of others it says 0.
+    let to = to.first().copied().filter(|first| to.len() == 1 && first.1 != 0)?;
     let socks: BTreeSet<u64> = rows.iter().map(|r| r.sk).collect();
     let (first, last) = (rows.first()?.time_ns, rows.last()?.time_ns);
     let here = |s: &&SocketRow| s.first_ns <= last && (first <= s.last_ns || !s.closed);

@@ -160,6 +160,8 @@ fn the_socket_that_refused_is_named_by_its_address_or_the_event() {
     let other = of(Some((Some(address), 53)), 0xee00, "10.0.0.2:53").unwrap();
     assert_eq!((other.task.as_str(), other.rcvbuf), ("", None));
     assert_eq!(of(None, 0xff00, "10.0.0.2:53"), None);
+    // A refused SYN: no port is told.
+    assert_eq!(of(Some((Some(address), 0)), 0, "10.0.0.2:53"), None);
 }
 
 /// Small packets of the connection go on from br0 to vx0: that is the link that the large ones were too large for.
