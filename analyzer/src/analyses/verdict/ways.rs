@@ -34,7 +34,7 @@ pub(super) fn damaged(d: &Damaged) -> String {
 
 /// Of transfers that fill a queue by themselves.
 pub(super) fn finds_rate() -> String {
-    "few of a transfer that has most of this queue, on which nobody awaits answers, and sent again before a timer ran out: TCP finds its rate so".into()
+    "few of a transfer that has most of this queue, on which nobody awaits answers, and sent again before a timer ran out: TCP finds its rate so, inferred".into()
 }
 
 /// `in 122 moments of p50 6.10 ms, in each of which p50 9 of 12 hosts ...`
