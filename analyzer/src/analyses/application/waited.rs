@@ -98,6 +98,11 @@ impl Spans {
     pub(super) fn each(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
         self.of.iter().map(|s| (s.0, s.1))
     }
+    /// The first that ends then or later.
+    pub(super) fn ending_from(&self, at: i64) -> Option<(i64, i64)> {
+        let first = self.of.partition_point(|s| s.1 < at);
+        self.of.get(first).map(|s| (s.0, s.1))
+    }
     /// ns of it up to a time.
     fn until(&self, at: i64) -> i64 {
         let last = self.of.partition_point(|s| s.0 < at).checked_sub(1);

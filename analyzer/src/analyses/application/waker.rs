@@ -231,7 +231,9 @@ impl Stood {
             let ns = to.saturating_sub(*from);
             let began = from.saturating_sub(part(ns, BEFORE))..=from.saturating_add(part(ns, WITH));
             let as_it = |h: &(i64, i64)| began.contains(&h.0) && h.1.abs_diff(*to) <= part(ns, WITH).unsigned_abs();
-            held.each().any(|h| h.0 > self.start_ns && as_it(&h))
+            // Others end later, and begin behind it.
+            let first = held.ending_from(to.saturating_sub(part(ns, WITH)));
+            first.is_some_and(|h| h.0 > self.start_ns && as_it(&h))
         };
         let long = |s: &&(i64, i64)| s.1.saturating_sub(s.0) >= ALONE_NS;
         let long: Vec<(i64, i64)> = self.spans.iter().filter(long).copied().collect();
@@ -243,7 +245,7 @@ impl Stood {
         let mut last = self.start_ns;
         let mut out = vec![];
         for (from, to) in &self.spans {
-            let into = held.each().find(|h| h.0 < *to && h.1 > *from);
+            let into = held.ending_from(from.saturating_add(1)).filter(|h| h.0 < *to);
             let until = into.map_or(*from, |h| h.0.min(*from)).max(last);
             let since = until.saturating_sub(to.saturating_sub(*from)).max(last);
             out.push((since, until));

@@ -1,6 +1,6 @@
 //! What is said of requests that their client gave up.
 
-use super::sentences::{counted, duration, or_dash};
+use super::sentences::{counted, duration, or_dash, per_second};
 use crate::analyses::application::{Application, GivenUp};
 
 /// Of a program's requests to a server one in so many is worth a word.
@@ -68,7 +68,8 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
     let again = match (g.opened_before, g.opened_meanwhile) {
         _ if hedged(g) => String::new(),
         (Some(before), Some(meanwhile)) if before > 0.0 && meanwhile >= before * MORE => {
-            format!(" and asked again: {before:.0} connections a second before, {meanwhile:.0} then")
+            let (before, meanwhile) = (per_second(before), per_second(meanwhile));
+            format!(" and asked again: {before} connections a second before, {meanwhile} then")
         }
         _ => String::new(),
     };

@@ -39,6 +39,17 @@ pub(crate) fn rate(mbit_per_s: f64) -> String {
     }
 }
 
+/// How many a second, as a person reads it: a rate above none is no 0.
+pub(super) fn per_second(n: f64) -> String {
+    match n {
+        n if n >= 9.95 => format!("{n:.0}"),
+        n if n >= 0.095 => format!("{n:.1}"),
+        n if n >= 0.0095 => format!("{n:.2}"),
+        n if n > 0.0 => "less than 0.01".into(),
+        _ => "none".into(),
+    }
+}
+
 /// `1 packet`, `2 packets`: a count with its noun.
 pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })

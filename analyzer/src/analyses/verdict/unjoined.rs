@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::Tone;
-use super::sentences::{capital, counted, moment};
+use super::sentences::{capital, counted, moment, per_second};
 use super::spells::listed;
 use crate::analyses::drops::Unjoined;
 use crate::snapshots::groups::LIMIT;
@@ -49,15 +49,6 @@ fn noun(u: &Unjoined) -> &'static str {
     if u.left.len() == 1 { "group" } else { "groups" }
 }
 
-/// A second.
-fn rate(per_s: f64) -> String {
-    match per_s {
-        n if n >= 10.0 => format!("{n:.0}"),
-        n if n > 0.0 => format!("{n:.1}"),
-        _ => "none".to_owned(),
-    }
-}
-
 /// `160 a second on eth0 that a program at another host of this recording read, none before`
 fn rates(u: &Unjoined) -> String {
     let Some(s) = u.step else {
@@ -69,9 +60,9 @@ fn rates(u: &Unjoined) -> String {
     };
     format!(
         "{} a second on {}{read}, {} before",
-        rate(s.after_per_s),
+        per_second(s.after_per_s),
         u.dev,
-        rate(s.before_per_s)
+        per_second(s.before_per_s)
     )
 }
 

@@ -1,5 +1,7 @@
 //! What is said of who woke a thread, and had itself to wait.
 
+use std::fmt::Write as _;
+
 use crate::analyses::application::{Part, Slow, WakerHeld};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
@@ -14,21 +16,19 @@ fn slept(call: &str) -> String {
     }
 }
 
-/// `; its reader in:imtcp/7 slept in sendto, as its process could not send to 10.0.0.3:601 (the peer's receive window, 99 % of that time; its reader ...)`
+/// `, whose reader in:imtcp/7 slept in sendto, as its process could not send to 10.0.0.3:601 (the peer's receive window, 99 % of that time; inferred), whose reader ...`
 fn reader(h: &WakerHeld) -> String {
-    let Some((who, call)) = &h.reader else {
-        return String::new();
-    };
-    let next = h.next.as_ref().map_or_else(String::new, |n| {
-        let (did, why) = held(n);
-        let share = n.share * 100.0;
-        format!(
-            ", as its process {did} to {} ({why}, {share:.0} % of that time{}; inferred)",
-            n.to,
-            reader(n)
-        )
-    });
-    format!("; its reader {who} {}{next}", slept(call))
+    let mut out = String::new();
+    let mut at = Some(h);
+    while let Some((h, (who, call))) = at.and_then(|h| Some((h, h.reader.as_ref()?))) {
+        let _ = write!(out, ", whose reader {who} {}", slept(call));
+        at = h.next.as_deref();
+        if let Some(n) = at {
+            let ((did, why), share) = (held(n), n.share * 100.0);
+            let _ = write!(out, ", as its process {did} to {} ({why}, {share:.0} % of that time; inferred)", n.to);
+        }
+    }
+    out
 }
 
 /// What could not be done, and why.
@@ -44,7 +44,7 @@ fn words(h: &WakerHeld) -> String {
     let share = format!("{:.0} % of that time", h.share * 100.0);
     let (did, why) = held(h);
     format!(
-        ", whose process itself {did} to {} meanwhile ({why}, {share}{}; that it waited for this is inferred)",
+        ", whose process itself {did} to {} meanwhile ({why}, {share}; that it waited for this is inferred){}",
         h.to,
         reader(h)
     )

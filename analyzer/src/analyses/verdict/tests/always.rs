@@ -229,9 +229,9 @@ fn standstills_are_told_with_their_times() {
     ];
     assert_eq!(
         woken(&stalled.parts[1]),
-        ", whose process itself could not send to 10.0.0.9:514 meanwhile (the peer's receive window, 100 % of that time; its reader relay/7 slept \
-         in sendto, as its process could not send to 10.0.0.8:601 (the peer's receive window, 90 % of that time; its reader siem/8 slept in \
-         clock_nanosleep; inferred); that it waited for this is inferred)"
+        ", whose process itself could not send to 10.0.0.9:514 meanwhile (the peer's receive window, 100 % of that time; that it waited \
+         for this is inferred), whose reader relay/7 slept in sendto, as its process could not send to 10.0.0.8:601 (the peer's receive window, \
+         90 % of that time; inferred), whose reader siem/8 slept in clock_nanosleep"
     );
     // That is what these waited for where it is most of their time.
     assert!(!names_a_hold(&stalled));
