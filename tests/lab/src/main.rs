@@ -68,6 +68,12 @@ enum Command {
         /// Show the words that are missing
         #[arg(short, long)]
         verbose: bool,
+        /// Record nothing: judge what this older kernel would have recorded of what DIR holds
+        #[arg(long = "as", value_name = "KERNEL")]
+        older: Option<String>,
+        /// Write what each page says to FOLDER/SCENE.txt
+        #[arg(long, value_name = "FOLDER")]
+        pages: Option<PathBuf>,
         /// Scenes [default: all in tests/lab/incidents/scenes]
         scenes: Vec<String>,
     },
@@ -213,13 +219,24 @@ fn play_pairs(out: &Path, n: usize, verbose: bool) -> anyhow::Result<u8> {
 /// Of 100 causes so many must be on the first page, and so many in its first sentence.
 const NAMED: (usize, usize) = (90, 75);
 
-fn play_incidents(out: &Path, names: &[String], verbose: bool) -> anyhow::Result<u8> {
+fn play_incidents(
+    out: &Path,
+    names: &[String],
+    older: Option<&str>,
+    pages: Option<&Path>,
+    verbose: bool,
+) -> anyhow::Result<u8> {
     let scenes = incidents::scenes(names)?;
+    let older = older.map(incidents::Kernel::named).transpose()?;
     match runner::unable() {
+        _ if older.is_some() => {}
         Some(why) => tell(&format!("skipped: {why}; what is recorded already is judged")),
         None => incidents::record(&scenes, out, &mut tell)?,
     }
-    let table = incidents::judge(out, &scenes);
+    let table = incidents::judge(out, &scenes, older.as_ref());
+    if let Some(folder) = pages {
+        table.write(folder)?;
+    }
     std::io::stdout().write_all(table.text(verbose).as_bytes())?;
     let ((all, first, page), (_, alarms)) = (table.named(), table.alarms());
     let kept = page * 100 >= all * NAMED.0 && first * 100 >= all * NAMED.1 && alarms == 0;
@@ -249,7 +266,13 @@ fn main() -> ExitCode {
         Command::Pairs {
             out, verbose, pairs, ..
         } => play_pairs(&out, pairs, verbose),
-        Command::Incidents { out, verbose, scenes } => play_incidents(&out, &scenes, verbose),
+        Command::Incidents {
+            out,
+            verbose,
+            older,
+            pages,
+            scenes,
+        } => play_incidents(&out, &scenes, older.as_deref(), pages.as_deref(), verbose),
         Command::Rig { name, out, recorder } => one(&name, out, recorder).map(|()| 0),
         Command::Hold => recording::hold().map(|()| 0),
         Command::Record { record } => netmortem_recorder::cli::run(&record).map(|()| 0).map_err(Into::into),

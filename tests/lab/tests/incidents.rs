@@ -36,7 +36,7 @@ fn the_first_page_names_what_was_planted() {
     let told = String::from_utf8_lossy(&lab.stderr);
     println!("{}", String::from_utf8_lossy(&lab.stdout));
     let names = SURE.map(str::to_owned);
-    for judged in judge(&out, &scenes(&names).unwrap()).0 {
+    for judged in judge(&out, &scenes(&names).unwrap(), None).0 {
         if judged.said == Said::Absent {
             // A program is missing here; anything else is a defect.
             let why = told.lines().find(|l| l.starts_with(&judged.scene)).unwrap_or("");

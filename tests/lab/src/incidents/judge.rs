@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use anyhow::Context;
+
 use netmortem_analyzer::diff::{DiffOptions, compare};
 use netmortem_analyzer::{Facts, analyses, analyze};
 use netmortem_reports::{Colors, Document, diff, sections, text};
 
 use super::bundle;
+use super::older::Kernel;
 use super::scene::{Kind, Scene};
 
 /// Where the cause was named.
@@ -50,14 +53,19 @@ pub struct Judged {
     pub sentence: String,
     /// Words that were asked for and are not there.
     pub missing: Vec<String>,
+    /// What the page says.
+    pub page: String,
 }
 
 /// All of them.
 #[derive(Debug, Clone, Default)]
 pub struct Table(pub Vec<Judged>);
 
-fn facts(path: &Path) -> Option<Facts> {
-    let capture = netmortem_formats::open_path(path).ok()?.ok()?;
+fn facts(path: &Path, older: Option<&Kernel>) -> Option<Facts> {
+    let mut capture = netmortem_formats::open_path(path).ok()?.ok()?;
+    if let Some(kernel) = older {
+        kernel.made(&mut capture);
+    }
     Some(analyze(&capture, &Default::default()))
 }
 
@@ -75,8 +83,8 @@ fn said(document: &Document) -> (String, String) {
 }
 
 /// The first sentence and the first page of a scene's report, or of its comparison.
-pub fn page(out: &Path, scene: &Scene) -> Option<(String, String)> {
-    let of = |side: &&str| facts(&bundle(out, &scene.name, side));
+pub fn page(out: &Path, scene: &Scene, older: Option<&Kernel>) -> Option<(String, String)> {
+    let of = |side: &&str| facts(&bundle(out, &scene.name, side), older);
     let sides: Vec<Facts> = scene.kind.sides().iter().map(of).collect::<Option<_>>()?;
     Some(match sides.as_slice() {
         [before, after] => {
@@ -93,19 +101,23 @@ pub fn page(out: &Path, scene: &Scene) -> Option<(String, String)> {
 }
 
 /// Judges one.
-fn one(out: &Path, scene: &Scene) -> Judged {
+fn one(out: &Path, scene: &Scene, older: Option<&Kernel>) -> Judged {
+    let recorded = page(out, scene, older);
+    let absent = recorded.is_none();
+    let (first, as_printed) = recorded.unwrap_or_default();
     let judged = |said, sentence: String, missing| Judged {
         scene: scene.name.clone(),
         kind: scene.kind,
         said,
         sentence,
         missing,
+        page: as_printed.clone(),
     };
-    let Some((first, page)) = page(out, scene) else {
+    if absent {
         return judged(Said::Absent, String::new(), vec![]);
-    };
+    }
     // A terminal folds lines.
-    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = as_printed.split_whitespace().collect::<Vec<_>>().join(" ");
     let lacks = |text: &str, of: &[Vec<String>]| -> Vec<String> {
         let missing = of
             .iter()
@@ -125,9 +137,9 @@ fn one(out: &Path, scene: &Scene) -> Judged {
     judged(where_named, first, in_first.into_iter().chain(on_page).collect())
 }
 
-/// Judges what is recorded.
-pub fn judge(out: &Path, scenes: &[Scene]) -> Table {
-    Table(scenes.iter().map(|s| one(out, s)).collect())
+/// Judges what is recorded, or what of it an older kernel would have recorded.
+pub fn judge(out: &Path, scenes: &[Scene], older: Option<&Kernel>) -> Table {
+    Table(scenes.iter().map(|s| one(out, s, older)).collect())
 }
 
 impl Table {
@@ -150,6 +162,15 @@ impl Table {
             healthy.clone().count(),
             healthy.filter(|j| j.said == Said::False).count(),
         )
+    }
+    /// Writes each page to a file of the scene's name.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        for j in &self.0 {
+            let path = folder.join(format!("{}.txt", j.scene));
+            std::fs::write(&path, &j.page).with_context(|| path.display().to_string())?;
+        }
+        Ok(())
     }
     /// For a terminal: a line each, and the figures.
     pub fn text(&self, verbose: bool) -> String {

@@ -9,6 +9,7 @@
 //! ```
 
 mod judge;
+mod older;
 mod scene;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use std::process::{Command, Stdio};
 use anyhow::Context;
 
 pub use judge::{Judged, Said, Table, judge, page};
+pub use older::{Kernel, kernels};
 pub use scene::{Kind, Scene, scenes};
 
 /// What `play.sh` ends with where this machine cannot plant a scene.

@@ -1,0 +1,114 @@
+//! A recording as an older kernel would have made it: without the events, fields and drop reasons that this one lacks.
+//!
+//! In: a capture of this machine's kernel, and `incidents/kernels/<release>.txt`, what that kernel's tracefs has (its head says how it was
+//! made). Out: the capture, whose descriptions of events no longer tell what that kernel does not tell. What else differs between
+//! kernels (where a function's code lies, what is counted, how TCP behaves) stays this one's: the VM tells that.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use netmortem_formats::Capture;
+
+/// What a kernel's tracefs has.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    /// `uname -r`.
+    release: String,
+    /// `system:name` and the fields of each event.
+    events: Vec<(String, Vec<String>)>,
+    /// Names of the drop reasons.
+    reasons: Vec<String>,
+}
+
+fn folder() -> PathBuf {
+    super::home().join("kernels")
+}
+
+/// The kernels that are described.
+pub fn kernels() -> Vec<String> {
+    let files = std::fs::read_dir(folder()).into_iter().flatten().flatten();
+    let mut names: Vec<String> = files
+        .filter_map(|f| Some(f.path().file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    names
+}
+
+impl Kernel {
+    /// The one of a name, which is its file's.
+    pub fn named(name: &str) -> anyhow::Result<Kernel> {
+        let path = folder().join(format!("{name}.txt"));
+        let text = std::fs::read_to_string(&path).with_context(|| format!("no kernel {name}: {}", kernels().join(", ")))?;
+        let of = Kernel::parse(&text);
+        ensure!(!of.release.is_empty() && !of.events.is_empty(), "{} describes no kernel", path.display());
+        Ok(of)
+    }
+    fn parse(text: &str) -> Kernel {
+        let mut kernel = Kernel {
+            release: String::new(),
+            events: vec![],
+            reasons: vec![],
+        };
+        for line in text.lines().filter(|l| !l.starts_with('#')) {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            match words.next() {
+                Some(key) if key == "release" => kernel.release = words.next().unwrap_or_default(),
+                Some(key) if key == "reasons" => kernel.reasons = words.collect(),
+                Some(event) => kernel.events.push((event, words.collect())),
+                None => {}
+            }
+        }
+        kernel
+    }
+    /// Takes from a capture what this kernel would not have told. An event that it lacks is one that no analysis knows.
+    pub fn made(&self, capture: &mut Capture) {
+        capture.host.kernel_release.clone_from(&self.release);
+        for format in &mut capture.event_formats {
+            let key = format.key();
+            match self.events.iter().find(|e| e.0 == key) {
+                Some((_, fields)) => format.fields.retain(|f| fields.contains(&f.name)),
+                None => format.system = format!("absent_{}", format.system),
+            }
+            if key == "skb:kfree_skb" {
+                format.print_fmt = self.reasoned(&format.print_fmt);
+            }
+        }
+    }
+    /// A print fmt whose reasons this kernel does not have are NOT_SPECIFIED.
+    fn reasoned(&self, print_fmt: &str) -> String {
+        let name = |(i, part): (usize, &str)| match i % 2 == 1 && part.chars().all(|c| c.is_ascii_uppercase() || "_0123456789".contains(c)) {
+            true if !part.is_empty() && !self.reasons.iter().any(|r| r == part) => "NOT_SPECIFIED".to_owned(),
+            _ => part.to_owned(),
+        };
+        print_fmt.split('"').enumerate().map(name).collect::<Vec<_>>().join("\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_and_fields_are_those_it_has() {
+        let kernel = Kernel::parse("# how\nrelease 5.0\nskb:kfree_skb skbaddr location\nreasons NOT_SPECIFIED NO_SOCKET\n");
+        assert_eq!(kernel.release, "5.0");
+        assert_eq!(
+            kernel.reasoned(r#""skbaddr=%p reason: %s", REC->skbaddr, __print_symbolic(REC->reason, { 2, "NOT_SPECIFIED" }, { 3, "NO_SOCKET" }, { 9, "QDISC_DROP" })"#),
+            r#""skbaddr=%p reason: %s", REC->skbaddr, __print_symbolic(REC->reason, { 2, "NOT_SPECIFIED" }, { 3, "NO_SOCKET" }, { 9, "NOT_SPECIFIED" })"#
+        );
+    }
+
+    #[test]
+    fn each_kernel_has_what_every_recording_needs() {
+        let all = kernels();
+        assert!(all.len() >= 3, "{all:?}");
+        for name in all {
+            let kernel = Kernel::named(&name).unwrap();
+            for event in ["skb:kfree_skb", "net:net_dev_queue", "tcp:tcp_probe", "sched:sched_switch"] {
+                assert!(kernel.events.iter().any(|e| e.0 == event && !e.1.is_empty()), "{name}: {event}");
+            }
+            let old = kernel.release.starts_with("5.");
+            assert_eq!(kernel.reasons.is_empty(), old, "{name}: reasons came with 5.17");
+        }
+    }
+}
