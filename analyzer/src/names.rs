@@ -13,6 +13,8 @@ pub struct Names {
     pub locations: FxHashMap<u64, String>,
     /// The recording's own drop-reason table.
     pub drop_reasons: Option<ValueTable>,
+    /// It is not the recording's: the kernel records no reasons, and the functions that free stand for some (inferred).
+    pub reasons_by_place: bool,
 }
 
 impl Names {

@@ -104,10 +104,12 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     for s in &mut tcp.sockets.all {
         s.row.listens = ends.by_listening(&s.row);
     }
-    let reasons = trace
-        .schema
-        .format("skb", "kfree_skb")
-        .and_then(|f| ValueTable::of(f, "reason"));
+    let kfree_skb = trace.schema.format("skb", "kfree_skb");
+    let by_place = kfree_skb.is_some_and(|f| f.field("reason").is_none());
+    let reasons = match by_place {
+        true => Some(drops::places::table()),
+        false => kfree_skb.and_then(|f| ValueTable::of(f, "reason")),
+    };
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
@@ -121,7 +123,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 polls: Nearby::of(&polls),
             };
             let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);
-            let mut drops = drops::walk(&trace, capture, (&identity, &tcp), reasons.as_ref());
+            let mut drops = drops::walk(&trace, capture, (&identity, &tcp), (reasons.as_ref(), by_place));
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
             let mut sent = datagrams::walk(&trace, capture, &threads, &comms);
             together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage, &mut sent]);
@@ -391,6 +393,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         names: Names {
             locations,
             drop_reasons: reasons,
+            reasons_by_place: by_place,
         },
         capture: CaptureInfo {
             missing_events,

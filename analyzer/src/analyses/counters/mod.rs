@@ -295,7 +295,7 @@ fn freed_for(facts: &Facts, reasons: &[&str]) -> u64 {
 }
 
 fn checks(facts: &Facts, rises: &[(&CounterRow, u64)]) -> Vec<Check> {
-    let reasons_told = facts.names.drop_reasons.is_some();
+    let reasons_told = facts.names.drop_reasons.is_some() && !facts.names.reasons_by_place;
     let asked = |p: &&Pair| facts.capture.recorded(p.key) && (p.key != "skb:kfree_skb" || reasons_told);
     let check = |p: &Pair| {
         let sum = |of: fn(&CounterRow) -> bool| {

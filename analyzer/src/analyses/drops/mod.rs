@@ -73,8 +73,10 @@ const OWNED: usize = 6;
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Group {
-    /// Reason by the recording's own table; empty when not recorded.
+    /// Reason by the recording's own table; empty when neither it nor the place tells one.
     pub reason: String,
+    /// The kernel records no reasons: it is the one that the function stands for.
+    pub reason_inferred: bool,
     /// Kernel function; empty when not recorded.
     pub location: String,
     /// Device; empty when not known.
@@ -307,6 +309,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
         let by_qdisc = there && expected == Some(false) && !dev.is_empty();
         groups.push(Group {
             qdisc: by_qdisc.then(|| qdisc(facts, &dev)).flatten(),
+            reason_inferred: facts.names.reasons_by_place && !reason.is_empty(),
             reason,
             location,
             dev,

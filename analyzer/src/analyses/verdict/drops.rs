@@ -105,13 +105,14 @@ fn meaning(g: &Group) -> String {
 }
 
 fn place(g: &Group) -> String {
+    let inferred = if g.reason_inferred { " (inferred)" } else { "" };
     match g.location.as_str() {
         "" => g.reason.clone(),
         at => {
             let places: Vec<String> = std::iter::once(at.to_owned())
                 .chain(g.also_at.iter().cloned())
                 .collect();
-            format!("{} at {}", g.reason, listed(&places))
+            format!("{}{inferred} at {}", g.reason, listed(&places))
         }
     }
 }

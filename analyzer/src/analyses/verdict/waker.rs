@@ -25,7 +25,11 @@ fn reader(h: &WakerHeld) -> String {
         at = h.next.as_deref();
         if let Some(n) = at {
             let ((did, why), share) = (held(n), n.share * 100.0);
-            let _ = write!(out, ", as its process {did} to {} ({why}, {share:.0} % of that time; inferred)", n.to);
+            let _ = write!(
+                out,
+                ", as its process {did} to {} ({why}, {share:.0} % of that time; inferred)",
+                n.to
+            );
         }
     }
     out

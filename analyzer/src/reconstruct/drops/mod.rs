@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! kfree_skb(reason, location, protocol) + life (device, class) -> rules (first that fits) -> expected | lost | unclear
+//!                                                                 a kernel that records no reasons: the reason that its place stands for (`places`)
 //!                                                                 no reason, route of input: multicast that nobody there joined (`unjoined`)
 //!                                                                 OTHERHOST: after the walk, by what became of the frame
 //!                                                                 IP_INADDRERRORS: after the walk, by where else the frame went
@@ -14,7 +15,9 @@
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
 mod flooded;
+mod freed;
 mod otherhost;
+pub mod places;
 mod reasons;
 mod repair;
 mod rules;
@@ -27,9 +30,10 @@ mod tracker;
 mod unjoined;
 mod unrouted;
 
+pub use freed::Freed;
 pub use otherhost::Hindsight;
 pub use reasons::{CHECKSUM, OBEYED};
 pub use repair::Repair;
 pub use rules::{in_words, is_no_packet, judge, ran_out};
-pub use tracker::{Freed, walk};
+pub use tracker::walk;
 pub use unjoined::UNJOINED;

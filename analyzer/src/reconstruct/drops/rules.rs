@@ -50,6 +50,12 @@ const SENDS_IP: [&str; 16] = [
     "__udp",
     "icmp",
 ];
+/// What a place says that gives no reason.
+const NONE: &str = "NOT_SPECIFIED";
+/// Where packets that were to be forwarded are freed, on kernels that tell no more (net/ipv4/ip_forward.c, net/ipv6/ip6_output.c).
+const FORWARDS: [&str; 2] = ["ip_forward", "ip6_forward"];
+const NOT_FORWARDED: &str =
+    "not forwarded: its TTL had run out or it was larger than the MTU of its next link (this kernel records no reason)";
 /// ETH_P_IP.
 const IP: u16 = 0x0800;
 /// Beginnings of reasons that only packets of IP have.
@@ -132,16 +138,16 @@ pub fn judge(
             Confidence::Strong,
         );
     }
-    let Some(reason) = reason else {
-        return (None, "this kernel records no drop reason", Confidence::Unknown);
-    };
-    let reason = plain(reason);
+    let told = reason.is_some();
+    // Without reasons a place has what it has where it gives none.
+    let reason = plain(reason.unwrap_or(NONE));
     let fits = |r: &&Rule| {
         let by_reason = match r.reason.strip_suffix('*') {
             Some(start) => reason.starts_with(start),
             None => r.reason == reason,
         };
-        by_reason && (r.location.is_empty() || location.is_some_and(|l| l.starts_with(r.location)))
+        let place = told || !r.location.is_empty();
+        by_reason && place && (r.location.is_empty() || location.is_some_and(|l| l.starts_with(r.location)))
     };
     match RULES.iter().find(fits) {
         Some(r) => {
@@ -152,6 +158,10 @@ pub fn judge(
             };
             (r.expected, r.why, sure)
         }
+        None if !told && location.is_some_and(|l| FORWARDS.iter().any(|f| l.starts_with(f))) => {
+            (Some(false), NOT_FORWARDED, Confidence::Strong)
+        }
+        None if !told => (None, "this kernel records no drop reason", Confidence::Unknown),
         None => (None, "no rule for this reason", Confidence::Unknown),
     }
 }

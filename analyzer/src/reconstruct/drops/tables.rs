@@ -81,7 +81,7 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "reason",
             "",
             Str,
-            "drop reason by the recording's own table; empty before Linux 5.17",
+            "drop reason by the recording's own table; of kernels that record none (before Linux 5.17) the one that the freeing function stands for (inferred), or empty",
             |r, n| n.drop_reason(r.reason)
         ),
         col!("location", "", Str, "kernel function that freed it", |r, n| n

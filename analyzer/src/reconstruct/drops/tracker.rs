@@ -11,33 +11,33 @@ use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::softirq_entry::SoftirqEntry;
 use netmortem_formats::tracepoints::timer_expire_entry::TimerExpireEntry;
 use netmortem_formats::tracepoints::udp_fail_queue_rcv_skb::UdpFailQueueRcvSkb;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::flooded;
+use super::freed::Freed;
 use super::judge;
-use super::otherhost::{self, Hindsight};
-use super::repair;
+use super::places;
 use super::rules::{
     has_no_device, has_no_route, is_for_another_host, is_for_no_address_here, is_for_no_udp_socket, is_too_big,
 };
 use super::tables::DropRow;
-use super::too_big::{self, Message};
+use super::too_big::Message;
 use super::unjoined;
-use super::unrouted::{self, By, Sender};
+use super::unrouted::{By, Sender};
 use crate::confidence::Confidence;
-use crate::facts::{ConnectionId, SkbId};
+use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
-use crate::reconstruct::whose::{Carries, Known, Owner, Whose};
+use crate::reconstruct::whose::{Carries, Owner};
+
+/// What a place stands for where a queue refused it.
+const QUEUE_FULL: &str = "QDISC_DROP";
 
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
-
-/// What is said of a TCP segment that UDP had no socket for: it was inside a tunnel.
-const NO_TUNNEL: &str = "a tunnel's packet with a TCP segment in it came to a host that has no such tunnel: no socket for its outer UDP port";
 
 /// ICMP_DEST_UNREACH, ICMP_PORT_UNREACH: TCP answers by a RST.
 const PORT_UNREACHABLE: (i32, i32) = (3, 3);
@@ -77,8 +77,8 @@ struct Drops<'i> {
     reasons: Option<&'i ValueTable>,
     told_apart: bool,
     names: FxHashMap<u32, String>,
-    /// Device and life of the last `net_dev_queue` per CPU.
-    queued: FxHashMap<u16, (Name, Option<SkbId>)>,
+    /// Device and life of the last `net_dev_queue` per CPU, and when.
+    queued: FxHashMap<u16, (Name, Option<SkbId>, i64)>,
     /// Who queued a packet last, by its address.
     senders: FxHashMap<u64, Sender>,
     /// Last expiry of a timer on each CPU: when, its function, its address.
@@ -87,106 +87,13 @@ struct Drops<'i> {
     messages: FxHashMap<u16, Made>,
     /// Whether such a message would have been seen, of IPv4.
     messages_recorded: bool,
-    /// The datagram that its socket refused last on each CPU: when, where it was for.
-    refused: FxHashMap<u16, (i64, (Option<IpAddr>, u16))>,
+    /// The datagram that its socket refused last on each CPU: when, where it was for, the error.
+    refused: FxHashMap<u16, (i64, (Option<IpAddr>, u16), i32)>,
+    /// The row of the datagram that UDP freed last on each CPU, of which nothing told yet where it was for.
+    at_socket: FxHashMap<u16, usize>,
+    /// The kernel records no reasons: the place stands for one.
+    by_place: bool,
     freed: Freed,
-}
-
-/// What was freed; judged by what was known then.
-#[derive(Debug, Default)]
-pub struct Freed {
-    rows: Vec<DropRow>,
-    /// Rows of frames for another host.
-    otherhost: Vec<usize>,
-    /// Rows of packets for an address that is none of the host's.
-    not_mine: Vec<usize>,
-    /// Devices that are ports of bridges.
-    ports: FxHashSet<Name>,
-    /// Rows without a route, with who sent them.
-    unrouted: Vec<(usize, By)>,
-    /// Rows of packets larger than an MTU, with what became of the ICMP message.
-    too_big: Vec<(usize, Message)>,
-    /// Rows of packets for which UDP had no socket.
-    no_datagram: FxHashSet<usize>,
-    /// Sockets that rows were for, by `rx_sk`.
-    meant_for: FxHashMap<usize, ConnectionId>,
-    /// What the capture lacks.
-    pub missing: Vec<String>,
-}
-
-impl Freed {
-    /// Every place that a free was at.
-    pub fn locations(&self) -> impl Iterator<Item = u64> + '_ {
-        self.rows.iter().map(|r| r.location)
-    }
-    /// The rows, judged by what is known after the walk too.
-    pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
-        otherhost::judge(&mut self.rows, &self.otherhost, known);
-        flooded::judge(&mut self.rows, (&self.not_mine, &self.ports), known);
-        unrouted::judge(&mut self.rows, &self.unrouted, known);
-        too_big::judge(&mut self.rows, &self.too_big, known);
-        self.own(known);
-        repair::judge(&mut self.rows, known);
-        self.rows
-    }
-}
-
-impl Freed {
-    /// Whose what was or may have been lost is: its sender's; where nothing tells of that, the socket's that it was for.
-    fn own(&mut self, known: &Hindsight<'_>) {
-        if self.rows.iter().all(|r| r.expected == Some(true)) {
-            return;
-        }
-        let whose = Whose::of(Known {
-            tx: known.tx,
-            lineage: known.lineage,
-            states: known.states,
-            retransmits: known.retransmits,
-            lives: &known.identity.lives,
-            hops: &known.identity.hops,
-        });
-        let again = too_big::Again::of(known.retransmits);
-        let unnamed = |r: &DropRow| r.owner.is_some_and(|o| o.carries == Carries::Sent);
-        let named = self.rows.iter().any(unnamed).then_some(known.tx).into_iter().flatten();
-        let tasks: FxHashMap<i32, Name> = named.map(|t| (t.pid, t.task)).collect();
-        for (at, row) in self.rows.iter_mut().enumerate() {
-            if row.expected == Some(true) {
-                continue;
-            }
-            let skb = row.skb_id.or(row.cut_from);
-            let meant_for = || {
-                Some(Owner {
-                    connection: Some(*self.meant_for.get(&at)?),
-                    carries: Carries::Received,
-                    task: Name::default(),
-                    pid: 0,
-                    confidence: Confidence::Strong,
-                })
-            };
-            row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for).or(row.owner);
-            let segment = row.owner.is_some_and(|o| {
-                matches!(
-                    o.carries,
-                    Carries::Data | Carries::Syn | Carries::SynData | Carries::Fin
-                )
-            });
-            if segment && self.no_datagram.contains(&at) {
-                (row.expected, row.why) = (Some(false), NO_TUNNEL);
-                row.confidence = row
-                    .owner
-                    .map_or(Confidence::Weak, |o| o.confidence.min(Confidence::Strong));
-            }
-            if let Some(owner) = row.owner.as_mut().filter(|o| o.carries == Carries::Sent) {
-                owner.task = tasks.get(&owner.pid).copied().unwrap_or(owner.task);
-            }
-            if let Some(owner) = row
-                .owner
-                .filter(|o| o.carries == Carries::TooBig && row.expected == Some(false))
-            {
-                row.why = again.by_tunnel(&owner, row.time_ns);
-            }
-        }
-    }
 }
 
 impl Tracker for Drops<'_> {
@@ -203,12 +110,12 @@ pub fn walk<'f>(
     trace: &'f Trace<'_>,
     capture: &'f Capture,
     (identity, tcp): (&'f Identity, &'f Tcp),
-    reasons: Option<&'f ValueTable>,
+    (reasons, by_place): (Option<&'f ValueTable>, bool),
 ) -> impl Walk<Out = Freed> {
     let mut routes = Routes::<Drops<'_>>::new("drops");
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
         let skb = t.identity.of(e.index);
-        t.queued.insert(e.cpu, (Name::new(p.name), skb));
+        t.queued.insert(e.cpu, (Name::new(p.name), skb, e.ts));
         if let Some(made) = t
             .messages
             .get_mut(&e.cpu)
@@ -237,13 +144,7 @@ pub fn walk<'f>(
         };
         t.messages.insert(e.cpu, made);
     });
-    routes.on::<UdpFailQueueRcvSkb<'static>>(&trace.schema, |t, e, p| {
-        if let Some(port) = p.dport {
-            let address = p.daddr.and_then(|to| SockAddr::read(to, t.capture.endian));
-            let address = address.map(|a| a.canonical().ip);
-            t.refused.insert(e.cpu, (e.ts, (address, port)));
-        }
-    });
+    routes.on::<UdpFailQueueRcvSkb<'static>>(&trace.schema, |t, e, p| t.refused(e, &p));
     // Only a help: their absence is no reason against the answer.
     routes.missing.clear();
     routes.on::<KfreeSkb<'static>>(&trace.schema, |t, e, p| t.freed(e, &p));
@@ -259,6 +160,8 @@ pub fn walk<'f>(
         expired: FxHashMap::default(),
         messages: FxHashMap::default(),
         refused: FxHashMap::default(),
+        at_socket: FxHashMap::default(),
+        by_place,
         messages_recorded: trace.info.recorded("icmp:icmp_send"),
         freed: Freed {
             ports: flooded::ports(capture),
@@ -293,12 +196,39 @@ fn sender(e: &Event<'_>, (reason, at): (Option<&str>, Option<&str>), skb_id: Opt
 }
 
 impl Drops<'_> {
+    /// A socket refused a datagram: it is freed behind this; before about 6.10 just before it.
+    fn refused(&mut self, e: &Event<'_>, p: &UdpFailQueueRcvSkb<'_>) {
+        let Some(port) = p.dport else { return };
+        let address = p.daddr.and_then(|to| SockAddr::read(to, self.capture.endian));
+        let to = (address.map(|a| a.canonical().ip), port);
+        let last = self.at_socket.remove(&e.cpu);
+        let row = last.and_then(|at| self.freed.rows.get_mut(at));
+        let Some(row) = row.filter(|r| e.ts.saturating_sub(r.time_ns) <= REFUSED_NS) else {
+            self.refused.insert(e.cpu, (e.ts, to, p.rc));
+            return;
+        };
+        row.to = Some(to);
+        if self.by_place {
+            row.reason = places::at_socket(p.rc);
+            let name = row.reason.and_then(|n| self.reasons?.name(u64::from(n)));
+            (row.expected, row.why, row.confidence) = judge(name.as_deref(), None, row.protocol, true);
+        }
+    }
     fn freed(&mut self, e: &Event<'_>, p: &KfreeSkb<'_>) {
         let skb_id = self.identity.of(e.index);
         let dev = skb_id
             .and_then(|id| self.identity.life(id))
             .map_or(Name::default(), |l| l.last_dev);
-        let reason = p.reason.map(|n| {
+        let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
+        let at_socket = places::is_at_socket(location);
+        let refused = self.refused.remove(&e.cpu);
+        let refused = refused.filter(|r| e.ts.saturating_sub(r.0) <= REFUSED_NS);
+        let number = match (self.by_place, refused) {
+            (false, _) => p.reason,
+            (true, Some((_, _, rc))) if at_socket => places::at_socket(rc),
+            (true, _) => places::reason(location, self.queued_last(e, skb_id, p.protocol)),
+        };
+        let reason = number.map(|n| {
             let table = self.reasons;
             let name = || {
                 table
@@ -307,12 +237,12 @@ impl Drops<'_> {
             };
             self.names.entry(n).or_insert_with(name).as_str()
         });
-        let location = self.capture.kallsyms.resolve(p.location).map(|(name, _)| name);
         let owner = sender(e, (reason, location), skb_id);
+        let at_queue = location == Some(QDISC_PLACE) || self.by_place && reason == Some(QUEUE_FULL);
         // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
         let (dev, cut_from) = match location {
-            Some(QDISC_PLACE) if dev.is_empty() => {
-                let (dev, skb) = self.queued.get(&e.cpu).copied().unwrap_or_default();
+            Some(_) if at_queue && dev.is_empty() => {
+                let (dev, skb, _) = self.queued.get(&e.cpu).copied().unwrap_or_default();
                 (dev, skb.filter(|_| skb_id.is_none()))
             }
             _ => (dev, None),
@@ -359,12 +289,13 @@ impl Drops<'_> {
             let message = self.message(e, p, made);
             self.freed.too_big.push((self.freed.rows.len(), message));
         }
-        let refused = self.refused.remove(&e.cpu);
-        let refused = refused.filter(|r| e.ts.saturating_sub(r.0) <= REFUSED_NS).map(|r| r.1);
+        if at_socket && refused.is_none() {
+            self.at_socket.insert(e.cpu, self.freed.rows.len());
+        }
         self.freed.rows.push(DropRow {
             time_ns: e.ts,
             cpu: e.cpu,
-            reason: p.reason,
+            reason: number,
             location: p.location,
             dev,
             skb_id,
@@ -377,9 +308,19 @@ impl Drops<'_> {
             icmp: made.map(|m| m.says),
             cut_from,
             sk: p.rx_sk.unwrap_or(0),
-            to: made.and_then(|m| m.to).or(refused),
+            to: made.and_then(|m| m.to).or(refused.map(|r| r.1)),
             repair: None,
         });
+    }
+    /// Whether it is the packet that was queued last on this CPU, or a segment of it that no event saw.
+    fn queued_last(&self, e: &Event<'_>, skb_id: Option<SkbId>, protocol: u16) -> bool {
+        let Some((_, last, ns)) = self.queued.get(&e.cpu) else {
+            return false;
+        };
+        match skb_id {
+            Some(_) => skb_id == *last,
+            None => protocol != 0 && e.ts.saturating_sub(*ns) <= REFUSED_NS,
+        }
     }
     /// What became of the ICMP message that a packet caused just before it was freed: both happen in one softirq, in which nothing
     /// else of this CPU's is freed in between.

@@ -20,6 +20,9 @@ pub struct Kernel {
     reasons: Vec<String>,
 }
 
+/// What fields were called before, and are now.
+const RENAMED: [(&str, &str); 1] = [("lport", "dport")];
+
 fn folder() -> PathBuf {
     super::home().join("kernels")
 }
@@ -38,9 +41,14 @@ impl Kernel {
     /// The one of a name, which is its file's.
     pub fn named(name: &str) -> anyhow::Result<Kernel> {
         let path = folder().join(format!("{name}.txt"));
-        let text = std::fs::read_to_string(&path).with_context(|| format!("no kernel {name}: {}", kernels().join(", ")))?;
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("no kernel {name}: {}", kernels().join(", ")))?;
         let of = Kernel::parse(&text);
-        ensure!(!of.release.is_empty() && !of.events.is_empty(), "{} describes no kernel", path.display());
+        ensure!(
+            !of.release.is_empty() && !of.events.is_empty(),
+            "{} describes no kernel",
+            path.display()
+        );
         Ok(of)
     }
     fn parse(text: &str) -> Kernel {
@@ -66,7 +74,14 @@ impl Kernel {
         for format in &mut capture.event_formats {
             let key = format.key();
             match self.events.iter().find(|e| e.0 == key) {
-                Some((_, fields)) => format.fields.retain(|f| fields.contains(&f.name)),
+                Some((_, fields)) => {
+                    let has = |name: &str| fields.iter().any(|f| f == name);
+                    for f in format.fields.iter_mut().filter(|f| !has(&f.name)) {
+                        let old = RENAMED.iter().find(|r| r.1 == f.name && has(r.0));
+                        f.name = old.map_or(std::mem::take(&mut f.name), |r| r.0.to_owned());
+                    }
+                    format.fields.retain(|f| has(&f.name));
+                }
                 None => format.system = format!("absent_{}", format.system),
             }
             if key == "skb:kfree_skb" {
@@ -76,11 +91,20 @@ impl Kernel {
     }
     /// A print fmt whose reasons this kernel does not have are NOT_SPECIFIED.
     fn reasoned(&self, print_fmt: &str) -> String {
-        let name = |(i, part): (usize, &str)| match i % 2 == 1 && part.chars().all(|c| c.is_ascii_uppercase() || "_0123456789".contains(c)) {
+        let name = |(i, part): (usize, &str)| match i % 2 == 1
+            && part
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || "_0123456789".contains(c))
+        {
             true if !part.is_empty() && !self.reasons.iter().any(|r| r == part) => "NOT_SPECIFIED".to_owned(),
             _ => part.to_owned(),
         };
-        print_fmt.split('"').enumerate().map(name).collect::<Vec<_>>().join("\"")
+        print_fmt
+            .split('"')
+            .enumerate()
+            .map(name)
+            .collect::<Vec<_>>()
+            .join("\"")
     }
 }
 
@@ -90,7 +114,8 @@ mod tests {
 
     #[test]
     fn reasons_and_fields_are_those_it_has() {
-        let kernel = Kernel::parse("# how\nrelease 5.0\nskb:kfree_skb skbaddr location\nreasons NOT_SPECIFIED NO_SOCKET\n");
+        let kernel =
+            Kernel::parse("# how\nrelease 5.0\nskb:kfree_skb skbaddr location\nreasons NOT_SPECIFIED NO_SOCKET\n");
         assert_eq!(kernel.release, "5.0");
         assert_eq!(
             kernel.reasoned(r#""skbaddr=%p reason: %s", REC->skbaddr, __print_symbolic(REC->reason, { 2, "NOT_SPECIFIED" }, { 3, "NO_SOCKET" }, { 9, "QDISC_DROP" })"#),
@@ -104,8 +129,16 @@ mod tests {
         assert!(all.len() >= 3, "{all:?}");
         for name in all {
             let kernel = Kernel::named(&name).unwrap();
-            for event in ["skb:kfree_skb", "net:net_dev_queue", "tcp:tcp_probe", "sched:sched_switch"] {
-                assert!(kernel.events.iter().any(|e| e.0 == event && !e.1.is_empty()), "{name}: {event}");
+            for event in [
+                "skb:kfree_skb",
+                "net:net_dev_queue",
+                "tcp:tcp_probe",
+                "sched:sched_switch",
+            ] {
+                assert!(
+                    kernel.events.iter().any(|e| e.0 == event && !e.1.is_empty()),
+                    "{name}: {event}"
+                );
             }
             let old = kernel.release.starts_with("5.");
             assert_eq!(kernel.reasons.is_empty(), old, "{name}: reasons came with 5.17");
