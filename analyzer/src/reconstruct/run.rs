@@ -301,6 +301,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         false => FxHashMap::default(),
     };
     let drops = drops.rows(&drops::Hindsight {
+        counters: &counters,
         identity: &identity,
         lineage: &lineage.rows,
         tx: &tx.rows,

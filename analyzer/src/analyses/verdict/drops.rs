@@ -112,7 +112,12 @@ fn place(g: &Group) -> String {
             let places: Vec<String> = std::iter::once(at.to_owned())
                 .chain(g.also_at.iter().cloned())
                 .collect();
-            format!("{}{inferred} at {}", g.reason, listed(&places))
+            let reason = if g.reason.is_empty() {
+                "no recorded reason"
+            } else {
+                &g.reason
+            };
+            format!("{reason}{inferred} at {}", listed(&places))
         }
     }
 }

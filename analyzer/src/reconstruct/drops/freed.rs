@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::flooded;
 use super::otherhost::{self, Hindsight};
+use super::places;
 use super::repair;
 use super::tables::DropRow;
 use super::too_big::{self, Message};
@@ -32,6 +33,8 @@ pub struct Freed {
     pub(super) too_big: Vec<(usize, Message)>,
     /// Rows of packets for which UDP had no socket.
     pub(super) no_datagram: FxHashSet<usize>,
+    /// Rows of packets that were refused where a route of input is looked up, on a kernel that records no reasons.
+    pub(super) looked_up: Vec<usize>,
     /// Sockets that rows were for, by `rx_sk`.
     pub(super) meant_for: FxHashMap<usize, ConnectionId>,
     /// What the capture lacks.
@@ -45,6 +48,7 @@ impl Freed {
     }
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
+        places::by_counter(&mut self.rows, &self.looked_up, known.counters);
         otherhost::judge(&mut self.rows, &self.otherhost, known);
         flooded::judge(&mut self.rows, (&self.not_mine, &self.ports), known);
         unrouted::judge(&mut self.rows, &self.unrouted, known);

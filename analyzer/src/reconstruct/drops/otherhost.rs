@@ -19,6 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::segments::Segments;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
+use crate::counters::tables::CounterRow;
 use crate::facts::SkbId;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::lineage::tables::LineageRow;
@@ -59,6 +60,8 @@ pub struct Hindsight<'h> {
     pub states: &'h [StateRow],
     /// Names of tasks.
     pub comms: &'h Comms,
+    /// What the kernel counted.
+    pub counters: &'h [CounterRow],
     /// Frames that are sent are recorded.
     pub sendings: bool,
     /// Events were lost: what was not seen may have been.

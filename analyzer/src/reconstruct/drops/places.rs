@@ -1,19 +1,23 @@
 //! Which drop reason a free stands for on kernels that record none (before Linux 5.17): by the function that freed it.
 //!
-//! In: the function's name, and whether the packet is the one that was queued last on that CPU. Out: a reason by the name that later kernels give the same
-//! place, or none. Only places with one cause, or with one that others are rare beside, are here: what several causes share (`ip_rcv_finish_core`,
-//! `tcp_v4_rcv`) stays unclear. Inferred; a kernel that records reasons is never asked. TCP's own drops have no event there: `tcp_drop` freed silently.
+//! In: the function's name, whether the packet is the one that was queued last on that CPU, how long it was, what was said of it by ICMP, what the kernel counted.
+//! Out: a reason by the name that later kernels give the same place, or none. Only places with one cause, or with one that others are rare beside, are in the
+//! list; of two that are shared something else tells (`ip_forward`: the message or the size; `ip_rcv_finish_core`: the counter), and what nothing tells
+//! (`tcp_v4_rcv`) stays unclear. Inferred; a kernel that records reasons is never asked. TCP's own drops have no event there: `tcp_drop` freed silently.
 //!
 //! Sources: net/ of Linux 5.15, where each of these calls `kfree_skb`, and the commits that gave these calls their reasons.
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};
+
+use super::tables::DropRow;
+use crate::counters::tables::CounterRow;
 
 /// Where qdisc drops are freed one after the other: as fragments of a packet are, too.
 const LIST: &str = "kfree_skb_list";
 const QUEUE: &str = "QDISC_DROP";
 
 /// Beginnings of functions, and the reason.
-const PLACES: [(&str, &str); 24] = [
+const PLACES: [(&str, &str); 26] = [
     // net/netfilter/core.c: a verdict of any hook, nftables' and iptables' among them.
     ("nf_hook_slow", "NETFILTER_DROP"),
     ("nft_do_chain", "NETFILTER_DROP"),
@@ -28,6 +32,9 @@ const PLACES: [(&str, &str); 24] = [
     // net/ipv4/arp.c, net/ipv6/ndisc.c: what waited for a neighbour that did not answer.
     ("arp_error_report", "NEIGH_FAILED"),
     ("ndisc_error_report", "NEIGH_FAILED"),
+    // net/ipv4/ip_input.c, net/ipv6/ip6_input.c: a malformed header or a wrong checksum ends there, too, but is rare.
+    ("ip_rcv_core", "OTHERHOST"),
+    ("ip6_rcv_core", "OTHERHOST"),
     // net/ipv4/udp.c, net/ipv6/udp.c: a wrong checksum ends there, too, but is rare.
     ("__udp4_lib_rcv", "NO_SOCKET"),
     ("__udp6_lib_rcv", "NO_SOCKET"),
@@ -61,10 +68,26 @@ const ENOMEM: i32 = -12;
 const NO_ROOM: &str = "SOCKET_RCVBUFF";
 const NO_MEMORY: &str = "PROTO_MEM";
 
+/// Where packets are freed that were to be forwarded (net/ipv4/ip_forward.c, net/ipv6/ip6_output.c): of both causes.
+const FORWARDS: [&str; 2] = ["ip_forward", "ip6_forward"];
+const RAN_OUT: &str = "IP_INHDR";
+const TOO_BIG: &str = "PKT_TOO_BIG";
+/// ICMP_TIME_EXCEEDED; ICMP_DEST_UNREACH with ICMP_FRAG_NEEDED.
+const TIME_EXCEEDED: i32 = 11;
+const FRAG_NEEDED: (i32, i32) = (3, 4);
+/// The least MTU of IPv6; links of IPv4 have hardly less. What is shorter is not too big.
+const LEAST_MTU: u32 = 1280;
+
+/// Where a route of input is looked up: of several refusals only one has a counter of its own.
+const LOOKS_UP: [&str; 2] = ["ip_rcv_finish_core", "ip_rcv_finish"];
+const REVERSE_PATH: &str = "IP_RPFILTER";
+const COUNTED: &str = "TcpExtIPReversePathFilter";
+
 /// The names, numbered in their order.
 fn names() -> impl Iterator<Item = &'static str> {
     let mut seen: Vec<&'static str> = vec![];
-    let all = PLACES.iter().map(|p| p.1).chain([NO_ROOM, NO_MEMORY]);
+    let others = [NO_ROOM, NO_MEMORY, RAN_OUT, TOO_BIG, REVERSE_PATH];
+    let all = PLACES.iter().map(|p| p.1).chain(others);
     all.filter(move |name| {
         let new = !seen.contains(name);
         seen.push(name);
@@ -102,6 +125,44 @@ pub fn is_at_socket(location: Option<&str>) -> bool {
 /// The reason by the error that `udp_fail_queue_rcv_skb` tells.
 pub fn at_socket(rc: i32) -> Option<u32> {
     number(if rc == ENOMEM { NO_ROOM } else { NO_MEMORY })
+}
+
+/// Whether packets are freed there that were to be forwarded.
+pub fn forwards(location: Option<&str>) -> bool {
+    location.is_some_and(|l| FORWARDS.iter().any(|p| l.starts_with(p)))
+}
+
+/// The reason of one that was not forwarded: by what its sender was told by ICMP, else by its size.
+pub fn not_forwarded(icmp: Option<(i32, i32)>, bytes: Option<u32>) -> Option<u32> {
+    match (icmp, bytes) {
+        (Some((TIME_EXCEEDED, _)), _) => number(RAN_OUT),
+        (Some(FRAG_NEEDED), _) => number(TOO_BIG),
+        (None, Some(n)) if n > LEAST_MTU => number(TOO_BIG),
+        (None, Some(_)) => number(RAN_OUT),
+        _ => None,
+    }
+}
+
+/// Whether a route of input was refused there.
+pub fn looks_up(location: Option<&str>) -> bool {
+    location.is_some_and(|l| LOOKS_UP.contains(&l.split('.').next().unwrap_or(l)))
+}
+
+/// Names those at these rows where the kernel counted as many, or more, that came by another way than they would be answered by.
+pub fn by_counter(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) {
+    let rises = counters.iter().filter(|c| c.name == COUNTED);
+    let rise: u64 = rises
+        .filter_map(|c| c.end?.checked_sub(c.start?))
+        .fold(0, u64::saturating_add);
+    if at.is_empty() || rise < at.len() as u64 {
+        return;
+    }
+    for row in at.iter().copied() {
+        if let Some(row) = rows.get_mut(row) {
+            row.reason = number(REVERSE_PATH);
+            (row.expected, row.why, row.confidence) = super::judge(Some(REVERSE_PATH), None, row.protocol, true);
+        }
+    }
 }
 
 #[cfg(test)]

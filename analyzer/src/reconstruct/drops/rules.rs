@@ -1,5 +1,6 @@
 //! Judges a free by its reason and place alone.
 
+use super::places;
 use super::reasons::{RULES, TTL};
 use super::too_big::{TOO_BIG, black_hole};
 use crate::confidence::Confidence;
@@ -52,8 +53,11 @@ const SENDS_IP: [&str; 16] = [
 ];
 /// What a place says that gives no reason.
 const NONE: &str = "NOT_SPECIFIED";
-/// Where packets that were to be forwarded are freed, on kernels that tell no more (net/ipv4/ip_forward.c, net/ipv6/ip6_output.c).
-const FORWARDS: [&str; 2] = ["ip_forward", "ip6_forward"];
+/// Where a route's error is what becomes of a packet: on kernels without reasons that there is none, too (net/ipv4/route.c `ip_error`).
+const ROUTE: &str = "ip_error";
+const NO_ROUTE_OR_REFUSED: &str =
+    "refused by a route of this host: prohibit, unreachable or blackhole, or there is none";
+/// Of a packet that was to be forwarded, where nothing tells more.
 const NOT_FORWARDED: &str =
     "not forwarded: its TTL had run out or it was larger than the MTU of its next link (this kernel records no reason)";
 /// ETH_P_IP.
@@ -150,6 +154,8 @@ pub fn judge(
         by_reason && place && (r.location.is_empty() || location.is_some_and(|l| l.starts_with(r.location)))
     };
     match RULES.iter().find(fits) {
+        // Reasons came to it before this.
+        Some(r) if !told && r.location == ROUTE => (r.expected, NO_ROUTE_OR_REFUSED, Confidence::Strong),
         Some(r) => {
             let sure = if r.expected.is_some() {
                 Confidence::Strong
@@ -158,9 +164,7 @@ pub fn judge(
             };
             (r.expected, r.why, sure)
         }
-        None if !told && location.is_some_and(|l| FORWARDS.iter().any(|f| l.starts_with(f))) => {
-            (Some(false), NOT_FORWARDED, Confidence::Strong)
-        }
+        None if !told && places::forwards(location) => (Some(false), NOT_FORWARDED, Confidence::Strong),
         None if !told => (None, "this kernel records no drop reason", Confidence::Unknown),
         None => (None, "no rule for this reason", Confidence::Unknown),
     }

@@ -223,9 +223,19 @@ impl Drops<'_> {
         let at_socket = places::is_at_socket(location);
         let refused = self.refused.remove(&e.cpu);
         let refused = refused.filter(|r| e.ts.saturating_sub(r.0) <= REFUSED_NS);
+        // Made in the softirq that frees the packet, and handed on within it.
+        let made = self.messages.get(&e.cpu).copied();
+        let made = made.filter(|m| m.skbaddr == p.skbaddr && e.ts.saturating_sub(m.ns) <= ANSWER_NS);
+        if made.is_some() {
+            self.messages.remove(&e.cpu);
+        }
         let number = match (self.by_place, refused) {
             (false, _) => p.reason,
             (true, Some((_, _, rc))) if at_socket => places::at_socket(rc),
+            (true, _) if places::forwards(location) => {
+                let life = skb_id.and_then(|id| self.identity.life(id));
+                places::not_forwarded(made.map(|m| m.says), life.and_then(|l| l.bytes))
+            }
             (true, _) => places::reason(location, self.queued_last(e, skb_id, p.protocol)),
         };
         let reason = number.map(|n| {
@@ -269,6 +279,9 @@ impl Drops<'_> {
             };
             self.freed.unrouted.extend(by.map(|by| (self.freed.rows.len(), by)));
         }
+        if self.by_place && expected.is_none() && places::looks_up(location) {
+            self.freed.looked_up.push(self.freed.rows.len());
+        }
         let too_big = is_too_big(reason);
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
@@ -278,12 +291,6 @@ impl Drops<'_> {
         }
         if is_for_no_address_here(reason) {
             self.freed.not_mine.push(self.freed.rows.len());
-        }
-        // Made in the softirq that frees the packet, and handed on within it.
-        let made = self.messages.get(&e.cpu).copied();
-        let made = made.filter(|m| m.skbaddr == p.skbaddr && e.ts.saturating_sub(m.ns) <= ANSWER_NS);
-        if made.is_some() {
-            self.messages.remove(&e.cpu);
         }
         if too_big {
             let message = self.message(e, p, made);

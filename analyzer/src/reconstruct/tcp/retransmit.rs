@@ -7,7 +7,7 @@ use crate::confidence::Confidence;
 use crate::reconstruct::softirq::tables::NET_RX;
 
 /// TIMER vector number (include/linux/interrupt.h).
-const TIMER: u32 = 1;
+pub(super) const TIMER: u32 = 1;
 /// States of a handshake.
 const SYN_STATES: [i32; 2] = [SYN_SENT, SYN_RECV];
 /// Congestion states (include/uapi/linux/tcp.h `enum tcp_ca_state`).
@@ -32,6 +32,8 @@ pub struct Situation {
     pub too_big: bool,
     /// As long before as an RTO lasts at least, the socket had its last ACK or retransmission.
     pub aged: bool,
+    /// The socket's last sign was a retransmission by a timer: no ACK came since.
+    pub by_timer_before: bool,
     /// Whether the capture has tcp_cong_state_set at all.
     pub has_cong: bool,
     /// Whether softirq events tell the context.
@@ -44,7 +46,7 @@ pub fn classify(s: &Situation) -> (RetransmitClass, Confidence) {
         return (RetransmitClass::Syn, Confidence::Certain);
     }
     if !s.has_cong {
-        return (RetransmitClass::Unknown, Confidence::Unknown);
+        return without_states(s);
     }
     let state = s.cong.map(|c| c.0);
     if let Some((TIMER, start)) = s.run {
@@ -74,6 +76,17 @@ pub fn classify(s: &Situation) -> (RetransmitClass, Confidence) {
         Some(LOSS) if s.cong_by_this_task => (RetransmitClass::Unknown, Confidence::Unknown),
         // Who set it is not known: mostly an RTO.
         Some(LOSS) => (RetransmitClass::LossRecovery, link.min(Confidence::Weak)),
+        _ => (RetransmitClass::Unknown, Confidence::Unknown),
+    }
+}
+
+/// Before Linux 5.19 no event tells the congestion state: a timer's first is a loss probe, as kernels send by default (`net.ipv4.tcp_early_retrans`), and
+/// what follows it without an ACK is an RTO; what an ACK makes sent again is fast recovery, unless it follows an RTO. All guessed.
+fn without_states(s: &Situation) -> (RetransmitClass, Confidence) {
+    match s.run {
+        Some((TIMER, _)) if s.by_timer_before => (RetransmitClass::Rto, Confidence::Weak),
+        Some((TIMER, _)) => (RetransmitClass::Tlp, Confidence::Weak),
+        Some((NET_RX, _)) => (RetransmitClass::Fast, Confidence::Weak),
         _ => (RetransmitClass::Unknown, Confidence::Unknown),
     }
 }

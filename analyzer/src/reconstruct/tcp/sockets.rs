@@ -60,6 +60,8 @@ pub struct Socket {
     pub cong_vec: Option<u32>,
     /// Last `tcp_probe` or retransmission.
     pub last_sign_ns: Option<i64>,
+    /// That was a retransmission by a timer.
+    pub by_timer: bool,
     /// It was seen to close.
     pub closed: bool,
     /// Its reads.
@@ -281,6 +283,7 @@ impl Sockets {
             cong_task: None,
             cong_vec: None,
             last_sign_ns: None,
+            by_timer: false,
             closed: false,
             reads: Reads::default(),
         });

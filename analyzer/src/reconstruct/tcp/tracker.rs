@@ -21,7 +21,7 @@ use netmortem_formats::tracepoints::tcp_retransmit_synack::TcpRetransmitSynack;
 
 use rustc_hash::FxHashMap;
 
-use super::retransmit::{Situation, classify};
+use super::retransmit::{Situation, TIMER, classify};
 use super::sockets::{Socket, Sockets, Tuple};
 use super::states::{self, CLOSE, LISTEN};
 use super::tables::{RetransmitClass, RetransmitRow, SampleRow, StateRow};
@@ -276,7 +276,7 @@ impl Tcp {
         let i = self.sockets.resolve(e.ts, p.skaddr, p.sock_cookie, tuple);
         let Some(s) = self.sockets.all.get_mut(i) else { return };
         s.row.samples += 1;
-        s.last_sign_ns = Some(e.ts);
+        (s.last_sign_ns, s.by_timer) = (Some(e.ts), false);
         s.row.bytes_in += u64::from(p.data_len);
         // The first sample counts what was in flight; later ones what snd_nxt advanced (it never goes back by itself).
         let advanced = match s.snd_nxt {
@@ -365,12 +365,13 @@ impl Tcp {
                         && s.cong_task == Some((e.cpu, e.pid))
                         && s.cong.is_some_and(|c| e.ts - c.1 < TASK_NS)
                 }),
+            by_timer_before: socket.as_ref().is_some_and(|s| s.by_timer),
             has_cong: self.has_cong,
             has_softirq: self.has_softirq,
         };
         if let Some(s) = socket {
             *s.row.retransmits.get_or_insert(0) += 1;
-            s.last_sign_ns = Some(e.ts);
+            (s.last_sign_ns, s.by_timer) = (Some(e.ts), run.is_some_and(|r| r.vec == TIMER));
         }
         let (class, mut confidence) = classify(&situation);
         // While a CPU's events are missing, the congestion state may have changed there.

@@ -71,6 +71,15 @@ impl Kernel {
     /// Takes from a capture what this kernel would not have told. An event that it lacks is one that no analysis knows.
     pub fn made(&self, capture: &mut Capture) {
         capture.host.kernel_release.clone_from(&self.release);
+        // Its recorder would not have enabled what is not there.
+        let enabled = capture.manifest.as_mut().and_then(|m| m.pointer_mut("/plan/events"));
+        if let Some(serde_json::Value::Array(enabled)) = enabled {
+            enabled.retain(|p| {
+                self.events
+                    .iter()
+                    .any(|e| p.get("name").and_then(|n| n.as_str()) == Some(e.0.as_str()))
+            });
+        }
         for format in &mut capture.event_formats {
             let key = format.key();
             match self.events.iter().find(|e| e.0 == key) {

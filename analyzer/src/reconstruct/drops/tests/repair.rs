@@ -166,6 +166,7 @@ impl Case {
             row.cut_from = Some(SkbId(1));
         }
         let known = Hindsight {
+            counters: &[],
             identity: &self.identity,
             lineage: &self.lineage,
             tx: &[],

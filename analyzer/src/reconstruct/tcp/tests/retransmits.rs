@@ -116,13 +116,34 @@ fn failures_are_no_retransmits() {
     assert_eq!(old.connections[0].retransmits_refused, None);
 }
 
-/// Without tcp_cong_state_set (before 5.19) nothing decides.
+/// Without tcp_cong_state_set (before 5.19) the class is guessed: a timer's first is a loss probe, its next without an ACK an RTO.
 #[test]
-fn without_states_the_class_is_unknown() {
+fn without_states_the_class_is_a_guess() {
     let mut s = Script::new("6.18.44", &["tcp:tcp_cong_state_set"]);
     run(&mut s, 0, TIMER);
     again(&mut s, 10, SOFT);
-    assert_eq!(classes(&s.facts()), [(Unknown, Confidence::Unknown)]);
+    end(&mut s, 20, TIMER);
+    run(&mut s, 250_000_000, TIMER);
+    again(&mut s, 250_000_010, SOFT);
+    end(&mut s, 250_000_020, TIMER);
+    run(&mut s, 300_000_000, NET_RX);
+    SOCK.probe(&mut s, T + 300_000_010, 0, SOFT, &[]);
+    again(&mut s, 300_000_020, SOFT);
+    end(&mut s, 300_000_030, NET_RX);
+    // An ACK came between.
+    run(&mut s, 600_000_000, TIMER);
+    again(&mut s, 600_000_010, SOFT);
+    end(&mut s, 600_000_020, TIMER);
+    again(&mut s, 700_000_000, TASK);
+    let weak = |class| (class, Confidence::Weak);
+    let expect = [
+        weak(Tlp),
+        weak(Rto),
+        weak(Fast),
+        weak(Tlp),
+        (Unknown, Confidence::Unknown),
+    ];
+    assert_eq!(classes(&s.facts()), expect);
 }
 
 /// The context comes from softirq events: without them, or with the entry unseen, a class is weak at most.
