@@ -15,6 +15,8 @@ pub struct Names {
     pub drop_reasons: Option<ValueTable>,
     /// It is not the recording's: the kernel records no reasons, and the functions that free stand for some (inferred).
     pub reasons_by_place: bool,
+    /// The same of RSTs that were sent (before Linux 6.10).
+    pub reset_reasons_inferred: bool,
 }
 
 impl Names {

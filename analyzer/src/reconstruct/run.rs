@@ -1,7 +1,6 @@
 //! In which order the trackers run, and on which threads.
 
 use netmortem_formats::Capture;
-use netmortem_formats::event_format::ValueTable;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -87,7 +86,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         neighbours,
         herds,
         timers,
-        opens,
+        mut opens,
         probes,
     } = before;
     for r in &mut tcp.retransmits {
@@ -104,12 +103,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     for s in &mut tcp.sockets.all {
         s.row.listens = ends.by_listening(&s.row);
     }
-    let kfree_skb = trace.schema.format("skb", "kfree_skb");
-    let by_place = kfree_skb.is_some_and(|f| f.field("reason").is_none());
-    let reasons = match by_place {
-        true => Some(drops::places::table()),
-        false => kfree_skb.and_then(|f| ValueTable::of(f, "reason")),
-    };
+    let (reasons, by_place) = drops::places::reasons(&trace.schema);
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
@@ -312,6 +306,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         sendings: trace.info.recorded("net:net_dev_queue"),
         lost,
     });
+    let reset_reasons_inferred = opens::reset_reasons::by_reads(&trace.schema, &mut opens.resets, &rx.rows);
     Facts {
         gaps: trace.gaps,
         stats,
@@ -395,6 +390,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             locations,
             drop_reasons: reasons,
             reasons_by_place: by_place,
+            reset_reasons_inferred,
         },
         capture: CaptureInfo {
             missing_events,

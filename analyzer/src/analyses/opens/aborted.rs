@@ -1,6 +1,6 @@
 //! RSTs by which a peer's kernel says that its program closed a connection with data unread.
 //!
-//! Needs `resets` with the kernel's own reasons (since Linux 6.12), `connections` of both ends. net/ipv4/tcp.c `__tcp_close`: what was received and not read makes
+//! Needs `resets` with their reasons, `connections` of both ends. net/ipv4/tcp.c `__tcp_close`: what was received and not read makes
 //! the close a RST, and who sends still gets ECONNRESET, whatever answer lies before it.
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! A server closed idle connections just as their clients asked again: what they asked met a closed socket, was answered by a RST, and is lost.
 //!
-//! Needs `resets` with the kernel's own reasons (since Linux 6.12), `tcp_states`, `rx`, `tx`. Told where connections of one listening address were closed after silences
+//! Needs `resets` with their reasons, `tcp_states`, `rx`, `tx`. Told where connections of one listening address were closed after silences
 //! that are alike, and data came right behind: then the silence is the server's own limit (inferred), and the client keeps connections as long or longer. Must not take
 //! for one: a server that closes after an answer whatever comes (no silence), one that is stopped (silences of all lengths), a request that it read and did not answer,
 //! what TLS and HTTP/2 send as a farewell (close_notify, GOAWAY: a short segment),
@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use rustc_hash::FxHashMap;
 
 use crate::facts::{ConnectionId, Facts, SkbId};
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::states::{CLOSE_WAIT, FIN_WAIT1};
@@ -156,7 +157,9 @@ fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
 /// What was freed for that reason, by time: how long it was, headers included.
 fn freed(facts: &Facts) -> Vec<(i64, u32)> {
     let named = |r| matches!(facts.names.drop_reason(r), Cell::Str(name) if name == REASON);
-    let rows = facts.drops.iter().filter(|d| named(d.reason));
+    // Kernels that do not say why a RST was sent do not say either why what it answered was freed.
+    let unsaid = |d: &DropRow| facts.names.reset_reasons_inferred && d.expected.is_none();
+    let rows = facts.drops.iter().filter(|d| named(d.reason) || unsaid(d));
     let bytes = |id: SkbId| facts.skbs.get(usize::try_from(id.0).ok()?)?.bytes;
     let mut all: Vec<(i64, u32)> = rows.filter_map(|d| Some((d.time_ns, bytes(d.skb_id?)?))).collect();
     all.sort_unstable();

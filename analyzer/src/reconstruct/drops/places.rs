@@ -11,13 +11,14 @@ use netmortem_formats::event_format::{ValueTable, ValueTableKind};
 
 use super::tables::DropRow;
 use crate::counters::tables::CounterRow;
+use crate::ingest::Schema;
 
 /// Where qdisc drops are freed one after the other: as fragments of a packet are, too.
 const LIST: &str = "kfree_skb_list";
 const QUEUE: &str = "QDISC_DROP";
 
 /// Beginnings of functions, and the reason.
-const PLACES: [(&str, &str); 26] = [
+const PLACES: [(&str, &str); 27] = [
     // net/netfilter/core.c: a verdict of any hook, nftables' and iptables' among them.
     ("nf_hook_slow", "NETFILTER_DROP"),
     ("nft_do_chain", "NETFILTER_DROP"),
@@ -32,6 +33,8 @@ const PLACES: [(&str, &str); 26] = [
     // net/ipv4/arp.c, net/ipv6/ndisc.c: what waited for a neighbour that did not answer.
     ("arp_error_report", "NEIGH_FAILED"),
     ("ndisc_error_report", "NEIGH_FAILED"),
+    // net/core/neighbour.c: the rest of these.
+    ("neigh_invalidate", "NEIGH_FAILED"),
     // net/ipv4/ip_input.c, net/ipv6/ip6_input.c: a malformed header or a wrong checksum ends there, too, but is rare.
     ("ip_rcv_core", "OTHERHOST"),
     ("ip6_rcv_core", "OTHERHOST"),
@@ -99,8 +102,16 @@ fn number(name: &str) -> Option<u32> {
     (0u32..).zip(names()).find(|n| n.1 == name).map(|n| n.0)
 }
 
+/// The reasons of a recording, and whether places stand for them as it has none.
+pub fn reasons(schema: &Schema) -> (Option<ValueTable>, bool) {
+    match schema.format("skb", "kfree_skb") {
+        Some(f) if f.field("reason").is_none() => (Some(table()), true),
+        of => (of.and_then(|f| ValueTable::of(f, "reason")), false),
+    }
+}
+
 /// Their table, as a recording's own.
-pub fn table() -> ValueTable {
+fn table() -> ValueTable {
     ValueTable {
         kind: ValueTableKind::Symbolic,
         entries: (0u64..).zip(names().map(str::to_owned)).collect(),

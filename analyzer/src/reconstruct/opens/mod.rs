@@ -15,6 +15,7 @@
 
 mod accepts;
 mod listens;
+pub mod reset_reasons;
 mod resets;
 mod senders;
 pub mod tables;

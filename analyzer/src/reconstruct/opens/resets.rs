@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netmortem_formats::sockaddr::SockAddr;
 use netmortem_formats::tracepoints::tcp_send_reset::TcpSendReset;
 
+use super::reset_reasons;
 use super::tables::{ResetRow, Sender};
 use super::tracker::Machine;
 use crate::confidence::Confidence;
@@ -112,7 +113,11 @@ impl Machine<'_> {
             Some(_) => of_fields(),
             None => read(p.saddr).zip(read(p.daddr)).map(|(s, d)| ends(s, d)),
         };
-        let row = self.reset(e, p.skaddr, tuple, p.reason);
+        let mut row = self.reset(e, p.skaddr, tuple, p.reason);
+        if p.reason.is_none() {
+            reset_reasons::of(p, e.in_task()).clone_into(&mut row.reason);
+            row.confidence = Confidence::Strong;
+        }
         self.resets.sent(e, p.skaddr, row);
     }
 }

@@ -108,7 +108,7 @@ pub struct ResetRow {
     pub from: Option<End>,
     /// Remote end.
     pub to: Option<End>,
-    /// Why it was sent, by the kernel's own word; empty before Linux 6.10 and of those received.
+    /// Why it was sent, by the kernel's own word; before Linux 6.10 inferred (`reset_reasons`), or empty; empty of those received.
     pub reason: String,
     /// Which of this recording's sockets or hosts sent the one that came.
     pub sender: Sender,
@@ -355,7 +355,7 @@ pub static RESETS: TableDef<ResetRow> = TableDef {
             "reason",
             "",
             Str,
-            "why it was sent, by the recording's own table; empty before Linux 6.10 and of those received",
+            "why it was sent, by the recording's own table; before Linux 6.10 inferred, where only one fits; empty of those received",
             |r, _| text(&r.reason)
         ),
         col!(

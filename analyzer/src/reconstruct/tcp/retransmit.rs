@@ -1,9 +1,11 @@
 //! Why a segment was sent again, from the context in which it was sent; how many were, and which calls were refused.
 
 use super::states::{SYN_RECV, SYN_SENT};
-use super::tables::RetransmitClass;
+use super::tables::{RetransmitClass, RetransmitRow};
 use super::tracker::Tcp;
 use crate::confidence::Confidence;
+use crate::facts::ConnectionId;
+use crate::ingest::Event;
 use crate::reconstruct::softirq::tables::NET_RX;
 
 /// TIMER vector number (include/linux/interrupt.h).
@@ -13,6 +15,15 @@ const SYN_STATES: [i32; 2] = [SYN_SENT, SYN_RECV];
 /// Congestion states (include/uapi/linux/tcp.h `enum tcp_ca_state`).
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
+
+/// Longest time from a router's ICMP message to the Loss state that it sets.
+const TOO_BIG_NS: i64 = 1_000_000_000;
+/// TCP_RTO_MIN (include/net/tcp.h), less a jiffy at 250 Hz.
+const RTO_MIN_NS: i64 = 196_000_000;
+/// Longest time from the Loss state to the retransmit of a timer that a socket's owner runs for it.
+const TASK_NS: i64 = 1_000_000;
+/// The fclone companion lies at most this far above its original.
+const FCLONE_REACH: u64 = 512;
 
 /// What was known when the event fired.
 pub struct Situation {
@@ -92,6 +103,71 @@ fn without_states(s: &Situation) -> (RetransmitClass, Confidence) {
 }
 
 impl Tcp {
+    pub(super) fn retransmit(
+        &mut self,
+        e: &Event<'_>,
+        i: Option<usize>,
+        state: Option<i32>,
+        err: Option<i32>,
+        skb: Option<u64>,
+    ) {
+        let (era, run) = (self.era, self.cpus.at(e.cpu).run.filter(|_| e.in_softirq()));
+        let socket = i.and_then(|i| self.sockets.all.get_mut(i));
+        let cong = socket.as_ref().filter(|s| s.cong_era == era).and_then(|s| s.cong);
+        let ends = socket.as_ref().and_then(|s| s.row.saddr.zip(s.row.daddr));
+        let told = ends.and_then(|ends| self.too_big.get(&ends).copied());
+        // The message may also be for a later packet of the same flight.
+        let near = |(set, told): (i64, i64)| (set.saturating_sub(TOO_BIG_NS)..=e.ts).contains(&told);
+        let situation = Situation {
+            cong_vec: socket.as_ref().and_then(|s| s.cong_vec),
+            too_big: cong.map(|c| c.1).zip(told).is_some_and(near),
+            aged: socket
+                .as_ref()
+                .and_then(|s| s.last_sign_ns)
+                .is_some_and(|t| e.ts.saturating_sub(t) >= RTO_MIN_NS),
+            tcp_state: state,
+            run: run.map(|r| (r.vec, r.start)),
+            in_softirq: e.in_softirq(),
+            cong,
+            cong_by_this_task: e.in_task()
+                && socket.as_ref().is_some_and(|s| {
+                    s.cong_era == era
+                        && s.cong_task == Some((e.cpu, e.pid))
+                        && s.cong.is_some_and(|c| e.ts - c.1 < TASK_NS)
+                }),
+            by_timer_before: socket.as_ref().is_some_and(|s| s.by_timer),
+            has_cong: self.has_cong,
+            has_softirq: self.has_softirq,
+        };
+        if let Some(s) = socket {
+            *s.row.retransmits.get_or_insert(0) += 1;
+            (s.last_sign_ns, s.by_timer) = (Some(e.ts), run.is_some_and(|r| r.vec == TIMER));
+        }
+        let (class, mut confidence) = classify(&situation);
+        // While a CPU's events are missing, the congestion state may have changed there.
+        if self.lost_until.is_some_and(|t| e.ts < t) && class != RetransmitClass::Syn {
+            confidence = confidence.min(Confidence::Weak);
+        }
+        // The event follows its transmit: the frame queued last on this CPU is the original's clone.
+        let queued = self.last_queued.get(usize::from(e.cpu)).copied().flatten();
+        let bytes = queued.zip(skb).and_then(|((clone, len), original)| {
+            let d = clone.wrapping_sub(original);
+            (1..=FCLONE_REACH).contains(&d).then_some(len)
+        });
+        self.retransmits.push(RetransmitRow {
+            original: None,
+            index: e.index,
+            time_ns: e.ts,
+            connection: i.map(|i| ConnectionId(i as u32)),
+            synack: None,
+            class,
+            err,
+            bytes,
+            segments: None,
+            confidence,
+        });
+    }
+
     /// A call that sent nothing. `err` above 0 is what a qdisc returned for the packet (NET_XMIT_DROP); below, it did not come
     /// that far, or was refused on the way (the original still queued: -EBUSY).
     pub(super) fn failed(&mut self, socket: Option<usize>, err: i32) {

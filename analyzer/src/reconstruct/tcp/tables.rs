@@ -27,7 +27,7 @@ pub struct ConnectionRow {
     pub skaddr: u64,
     /// Socket cookie, when recorded.
     pub cookie: Option<u64>,
-    /// Task that last read or wrote it.
+    /// Task that last read or wrote it; before that who connected it.
     pub task: Name,
     /// Its thread id; 0 when no read or write was seen.
     pub pid: i32,
@@ -84,9 +84,13 @@ pub static CONNECTIONS: TableDef<ConnectionRow> = TableDef {
             "network namespace; empty: no stock tracepoint names it",
             |_, _| Cell::Null
         ),
-        col!("task", "", Str, "task that last read or wrote it", |r, _| Cell::name(
-            &r.task
-        )),
+        col!(
+            "task",
+            "",
+            Str,
+            "task that last read or wrote it; before that who connected it",
+            |r, _| Cell::name(&r.task)
+        ),
         col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!("first_ns", "ns", I64, "first event", |r, _| Cell::I64(r.first_ns)),
         col!("last_ns", "ns", I64, "last event", |r, _| Cell::I64(r.last_ns)),

@@ -21,7 +21,6 @@ use netmortem_formats::tracepoints::tcp_retransmit_synack::TcpRetransmitSynack;
 
 use rustc_hash::FxHashMap;
 
-use super::retransmit::{Situation, TIMER, classify};
 use super::sockets::{Socket, Sockets, Tuple};
 use super::states::{self, CLOSE, LISTEN};
 use super::tables::{RetransmitClass, RetransmitRow, SampleRow, StateRow};
@@ -39,16 +38,8 @@ const TCP_PROTOCOLS: [u16; 2] = [6, 262];
 const CONG_STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 /// MSG_PEEK: the bytes stay in the queue.
 pub const MSG_PEEK: i32 = 2;
-/// Longest time from the Loss state to the retransmit of a timer that a socket's owner runs for it.
-const TASK_NS: i64 = 1_000_000;
-/// The fclone companion lies at most this far above its original.
-const FCLONE_REACH: u64 = 512;
 /// ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED (include/uapi/linux/icmp.h).
 const FRAG_NEEDED: (i32, i32) = (3, 4);
-/// Longest time from a router's ICMP message to the Loss state that it sets.
-const TOO_BIG_NS: i64 = 1_000_000_000;
-/// TCP_RTO_MIN (include/net/tcp.h), less a jiffy at 250 Hz.
-const RTO_MIN_NS: i64 = 196_000_000;
 
 /// What the tracker found.
 #[derive(Debug, Default)]
@@ -67,19 +58,19 @@ pub struct Tcp {
     pub probes_in_task: Vec<u32>,
     /// What the capture lacks.
     pub missing: Vec<String>,
-    cpus: Cpus,
-    last_queued: Vec<Option<(u64, u32)>>,
+    pub(super) cpus: Cpus,
+    pub(super) last_queued: Vec<Option<(u64, u32)>>,
     endian: Endian,
-    has_cong: bool,
-    has_softirq: bool,
+    pub(super) has_cong: bool,
+    pub(super) has_softirq: bool,
     /// Last ICMP message that a packet from one address to another was too big.
-    too_big: FxHashMap<(IpAddr, IpAddr), i64>,
+    pub(super) too_big: FxHashMap<(IpAddr, IpAddr), i64>,
     /// `tcp_retransmit_skb` tells of failures too.
     pub(super) failures_told: bool,
     /// Until then events of some CPU are missing.
-    lost_until: Option<i64>,
+    pub(super) lost_until: Option<i64>,
     /// Losses told so far: what was known of congestion states before the last is void.
-    era: u64,
+    pub(super) era: u64,
 }
 
 impl Tracker for Tcp {
@@ -163,6 +154,15 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
         if let Some(tuple) = tuple!(p, Some(p.family)) {
             let i = t.sockets.resolve(e.ts, Some(p.skaddr), None, tuple);
+            // Only who connects makes it so: whose it is, until somebody reads or sends.
+            if let Some(s) = t
+                .sockets
+                .all
+                .get_mut(i)
+                .filter(|s| p.newstate == states::SYN_SENT && s.row.pid == 0)
+            {
+                s.row.pid = user(e);
+            }
             // Who was SYN_SENT opened it, though nothing was seen of it before.
             if let Some(s) = t.sockets.all.get_mut(i).filter(|_| p.oldstate == states::SYN_SENT) {
                 s.row.born = s.row.born.or(Some(states::SYN_SENT));
@@ -337,64 +337,6 @@ impl Tcp {
             in_task: e.in_task(),
             pid: user(e),
             task: Name::default(),
-        });
-    }
-
-    fn retransmit(&mut self, e: &Event<'_>, i: Option<usize>, state: Option<i32>, err: Option<i32>, skb: Option<u64>) {
-        let (era, run) = (self.era, self.cpus.at(e.cpu).run.filter(|_| e.in_softirq()));
-        let socket = i.and_then(|i| self.sockets.all.get_mut(i));
-        let cong = socket.as_ref().filter(|s| s.cong_era == era).and_then(|s| s.cong);
-        let ends = socket.as_ref().and_then(|s| s.row.saddr.zip(s.row.daddr));
-        let told = ends.and_then(|ends| self.too_big.get(&ends).copied());
-        // The message may also be for a later packet of the same flight.
-        let near = |(set, told): (i64, i64)| (set.saturating_sub(TOO_BIG_NS)..=e.ts).contains(&told);
-        let situation = Situation {
-            cong_vec: socket.as_ref().and_then(|s| s.cong_vec),
-            too_big: cong.map(|c| c.1).zip(told).is_some_and(near),
-            aged: socket
-                .as_ref()
-                .and_then(|s| s.last_sign_ns)
-                .is_some_and(|t| e.ts.saturating_sub(t) >= RTO_MIN_NS),
-            tcp_state: state,
-            run: run.map(|r| (r.vec, r.start)),
-            in_softirq: e.in_softirq(),
-            cong,
-            cong_by_this_task: e.in_task()
-                && socket.as_ref().is_some_and(|s| {
-                    s.cong_era == era
-                        && s.cong_task == Some((e.cpu, e.pid))
-                        && s.cong.is_some_and(|c| e.ts - c.1 < TASK_NS)
-                }),
-            by_timer_before: socket.as_ref().is_some_and(|s| s.by_timer),
-            has_cong: self.has_cong,
-            has_softirq: self.has_softirq,
-        };
-        if let Some(s) = socket {
-            *s.row.retransmits.get_or_insert(0) += 1;
-            (s.last_sign_ns, s.by_timer) = (Some(e.ts), run.is_some_and(|r| r.vec == TIMER));
-        }
-        let (class, mut confidence) = classify(&situation);
-        // While a CPU's events are missing, the congestion state may have changed there.
-        if self.lost_until.is_some_and(|t| e.ts < t) && class != RetransmitClass::Syn {
-            confidence = confidence.min(Confidence::Weak);
-        }
-        // The event follows its transmit: the frame queued last on this CPU is the original's clone.
-        let queued = self.last_queued.get(usize::from(e.cpu)).copied().flatten();
-        let bytes = queued.zip(skb).and_then(|((clone, len), original)| {
-            let d = clone.wrapping_sub(original);
-            (1..=FCLONE_REACH).contains(&d).then_some(len)
-        });
-        self.retransmits.push(RetransmitRow {
-            original: None,
-            index: e.index,
-            time_ns: e.ts,
-            connection: i.map(|i| ConnectionId(i as u32)),
-            synack: None,
-            class,
-            err,
-            bytes,
-            segments: None,
-            confidence,
         });
     }
 }
