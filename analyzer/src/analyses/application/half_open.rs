@@ -4,7 +4,7 @@
 //! on nothing came any more on any connection that was open then, though a request on one of them at least was sent again twice, and connections to the same address and port
 //! that were opened later are answered. One that was open before the recording and is answered later proves that the peer still knows such: then nothing is said.
 //! Who still waits on one of the first age then waits for what no longer knows of it: it sends nothing, so no segment of it can be refused.
-//! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike.
+//! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike. Where what they sent was dropped in this host, that is why.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -91,6 +91,8 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
     let refused = |u: &&Unanswered| u.until == "recording" || reset.contains(&u.connection);
     let tried = unanswered.iter().filter(|u| u.retransmits >= AGAIN).filter(refused);
     let tried: FxHashSet<u32> = tried.map(|u| u.connection).collect();
+    let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
+    let dropped: FxHashSet<ConnectionId> = lost.filter_map(|d| d.owner?.connection).collect();
     let of = |(server, mut of): (SocketAddr, Vec<Client>)| {
         of.sort_by_key(|c| (c.first_ns, c.connection));
         // The first connection that is answered when none from before it is any more.
@@ -108,6 +110,9 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
         }
         let (n, anew_ns, since) = anew?;
         let (old, new) = of.split_at_checked(n)?;
+        if old.iter().any(|c| dropped.contains(&c.connection)) {
+            return None;
+        }
         // A pool that was open before the recording, and is used since: its peer knows it.
         let known = new.iter().any(|c| !c.opened && c.heard_ns > Some(anew_ns));
         if known || !old.iter().any(|c| tried.contains(&c.connection.0)) {

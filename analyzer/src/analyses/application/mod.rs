@@ -285,7 +285,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
     Outcome::Findings(out)
 }
 
-fn task(name: &crate::Name, pid: i32) -> String {
+pub(crate) fn task(name: &crate::Name, pid: i32) -> String {
     match (name.is_empty(), pid) {
         (true, 0) => String::new(),
         (true, pid) => format!("thread {pid}"),

@@ -1,6 +1,6 @@
 //! New connections that connection tracking could not enter, since what they would be translated to was taken by another one.
 //!
-//! Needs `counters` (nf_conntrack), `connections`. Source: net/netfilter/nf_conntrack_core.c `__nf_conntrack_confirm`: a clash is counted as `insert_failed` and as `drop`.
+//! Needs `counters` (nf_conntrack), `connections`, lists of sockets where there are any. Source: net/netfilter/nf_conntrack_core.c `__nf_conntrack_confirm`: a clash is counted as `insert_failed` and as `drop`.
 //! Of SYNs that is a NAT without a free port for their destination (net/netfilter/nf_nat_core.c `get_unique_tuple` leaves one that is taken), which is said where their server
 //! saw no port but those of one whole range; or two connections that were given the same at once. Of datagrams also two of one new flow, as questions for A and AAAA.
 
@@ -76,7 +76,15 @@ fn used_up(facts: &Facts, to: impl Iterator<Item = End>, n: f64) -> Option<Strin
         .filter(|c| (c.saddr, c.sport) == (Some(end.0), end.1))
     {
         if let Some(from) = c.daddr {
-            ports.entry(from).or_default().insert(c.dport);
+            ports.entry(from.to_canonical()).or_default().insert(c.dport);
+        }
+    }
+    // Of sockets that were silent all the time only lists tell.
+    let own = format!("src={} dst=", std::net::SocketAddr::new(end.0.to_canonical(), end.1));
+    for line in facts.snapshots.iter().filter(|r| r.what == "sockets") {
+        let from = line.line.split_once(&own).map(|of| of.1.split_whitespace().next());
+        if let Some(from) = from.flatten().and_then(|f| f.parse::<std::net::SocketAddr>().ok()) {
+            ports.entry(from.ip().to_canonical()).or_default().insert(from.port());
         }
     }
     // Those of clients that are not translated lie anywhere.

@@ -2,7 +2,7 @@
 //! one on the way, that nothing sent then was acknowledged (`application::Unanswered`).
 //!
 //! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`. Said where each connection with drops had been silent for longer
-//! (by a quarter) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
+//! (by a quarter; where five and five long silences tell, by anything) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
 //! or an address, where busy connections are hit, too.
 //!
 //! ```text
@@ -27,8 +27,12 @@ use crate::reconstruct::whose::Carries;
 const FEWEST: usize = 3;
 /// Shortest silence, ns.
 const LEAST_NS: i64 = 1_000_000_000;
-/// From a send to the drop of what it made, ns.
+/// From a send to the drop of what it made, ns: it may be on its way for a while; and of what did not pass: it is sent again after this at the soonest.
 const AT_ONCE_NS: i64 = 10_000_000;
+const FIRST_RTO_NS: i64 = 200_000_000;
+
+/// So many long silences on either side leave no chance (1 in 252) that those with drops are the longest.
+const SHARP: usize = 5;
 
 /// The event that says when a connection was opened.
 const STATES: &str = "sock:inet_sock_set_state";
@@ -126,7 +130,7 @@ fn silences(
         .flatten();
     // With whether they began before the recording: then they are as long at least; and whether they count.
     let mut silences: Vec<(i64, bool, bool)> = vec![];
-    let (mut passed, mut passed_later) = (None, None);
+    let (mut passed, mut passed_later, mut long) = (None, None, 0usize);
     for (c, of) in &mut seen {
         of.sort_unstable();
         let drop = first.get(c).copied();
@@ -134,7 +138,9 @@ fn silences(
         let before = of.get(..until).unwrap_or_default();
         let before = match (drop, before.split_last()) {
             // What was dropped is the last of them.
-            (Some(at), Some((last, rest))) if at.saturating_sub(last.at_ns) <= AT_ONCE_NS => {
+            (Some(at), Some((last, rest)))
+                if at.saturating_sub(last.at_ns) <= if last.passed { AT_ONCE_NS } else { FIRST_RTO_NS } =>
+            {
                 let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied());
                 // What was sent again may have been sent before the recording began.
                 let quiet = before.or(start.filter(|_| last.begun));
@@ -150,7 +156,10 @@ fn silences(
             [a, b] if b.passed => b.at_ns.checked_sub(a.at_ns),
             _ => None,
         });
-        passed = passed.max(gaps.max());
+        for gap in gaps {
+            passed = passed.max(Some(gap));
+            long += usize::from(gap >= LEAST_NS);
+        }
         // One that was silent since before the recording, longer than is known, and then something passed.
         let since = before
             .first()
@@ -161,7 +170,13 @@ fn silences(
     let passed: i64 = passed?;
     // Gaps of one timer are alike but for some us.
     let longest = passed_later.map_or(passed, |ns| ns.max(passed));
-    let least = longest.saturating_add(longest / 4).saturating_add(1).max(LEAST_NS);
+    let clear = longest.saturating_add(longest / 4).saturating_add(1);
+    let beyond = silences.iter().filter(|s| s.2 && s.0 > longest).count();
+    let least = match beyond >= SHARP && long >= SHARP {
+        true => longest.saturating_add(1),
+        false => clear,
+    };
+    let least = least.max(LEAST_NS);
     // Of one that began before the recording, and would have to be longer, it is not known whether it was.
     silences.retain(|(ns, older, _)| *ns >= least || !older);
     let silent = silences.iter().map(|s| s.0).min()?;

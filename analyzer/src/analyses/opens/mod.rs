@@ -27,6 +27,7 @@ mod listens;
 mod moved;
 mod on_the_way_back;
 mod orphans;
+mod piled;
 mod probed;
 mod raced;
 mod rejected;
@@ -50,6 +51,7 @@ pub use listens::{TakenOver, ToItself, Unheard};
 pub use moved::Moved;
 pub use on_the_way_back::Back;
 pub use orphans::Orphans;
+pub use piled::Piled;
 pub use probed::{AcceptQueue, Lookups};
 pub use raced::Raced;
 pub use rejected::Rejected;
@@ -114,6 +116,8 @@ pub struct Opens {
     pub inherited: Option<Inherited>,
     /// Connections that the kernel reset by itself, for want of memory or of orphans.
     pub orphans: Option<Orphans>,
+    /// Listening sockets with many connections in their accept queue, before and after; the fullest first.
+    pub piled: Vec<Piled>,
     /// Attempts that had no answer yet when the recording ended, for less than twice as long as openings to that end take; not among `failed`.
     pub under_way: u64,
     /// How full accept queues were, by port; empty: none was, or it was not recorded (`--extra kprobes`).
@@ -257,6 +261,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         raced: raced::raced(facts),
         inherited: inherited::inherited(facts),
         orphans: orphans::orphans(facts),
+        piled: piled::piled(facts),
         under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,
         accept_queues: probed::queues(facts),
         name_lookups: probed::lookups(facts),

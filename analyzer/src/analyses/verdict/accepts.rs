@@ -1,7 +1,7 @@
 //! Who could not accept connections, in words.
 
 use super::sentences::{counted, moment, or_dash};
-use crate::analyses::opens::{FailedAccepts, Herd, Lookups, Opens};
+use crate::analyses::opens::{FailedAccepts, Herd, Lookups, Opens, Piled};
 
 /// Sockets that wait for a close from which it looks like a leak of descriptors.
 const LEAK: u64 = 10;
@@ -52,6 +52,30 @@ fn words(r: &FailedAccepts) -> String {
     )
 }
 
+/// `connections wait to be accepted: 53 at 10.0.0.7:8000 (gunicorn/231) when the recording ended, 25 when it began, of 2048 that its queue holds`
+fn piled(all: &[Piled]) -> Option<String> {
+    let one = |p: &Piled| {
+        let task = if p.task.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", p.task)
+        };
+        format!(
+            "{} at {}{task} when the recording ended and {} when it began",
+            p.after, p.at, p.before
+        )
+    };
+    let limit = all
+        .first()?
+        .limit
+        .map_or_else(String::new, |n| format!(", of {n} that a queue holds at most"));
+    let each: Vec<String> = all.iter().map(one).collect();
+    Some(format!(
+        "connections pile up in accept queues: {}{limit}: their programs take none or too few of them (accept), and whatever they ask, quick or not, lies unread until then",
+        each.join(", ")
+    ))
+}
+
 /// `one socket wakes about 160 threads (python3) each time ...`
 pub(crate) fn herd(h: &Herd) -> String {
     format!(
@@ -88,6 +112,7 @@ pub(super) fn causes(o: &Opens) -> Vec<String> {
         .first()
         .map(words)
         .into_iter()
+        .chain(piled(&o.piled))
         .chain(herds)
         .chain(slow)
         .collect()

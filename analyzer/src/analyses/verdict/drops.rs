@@ -15,6 +15,8 @@ use crate::reconstruct::xmits::NOQUEUE;
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
 const FEW: u64 = 2;
+/// So many of a queue that is full.
+const NOW_AND_THEN: u64 = 5;
 /// Packets whose neighbour did not answer: so many are more than somebody's try.
 const MANY: u64 = 100;
 /// A group that is less than this part of all drops: one in so many.
@@ -294,7 +296,10 @@ fn changed(d: &Drops) -> Option<&String> {
 pub(super) fn names_cause(d: &Drops) -> bool {
     let known = |g: &&Group| {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
-        full || g.damaged.as_ref().is_some_and(|d| d.others > 0) || g.same_mac.is_some() || g.incast.is_some()
+        full || g.damaged.as_ref().is_some_and(|d| d.others > 0)
+            || g.same_mac.is_some()
+            || g.incast.is_some()
+            || g.forgotten.is_some()
     };
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
     let n: u64 = lost.filter(known).map(|g| g.count).sum();
@@ -392,8 +397,10 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 && lost
                     .iter()
                     .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
+            // Nor a few that a queue had no room for, as any queue has now and then.
+            let full = d.lost <= NOW_AND_THEN && lost.iter().all(|g| g.reason == QUEUE_FULL);
             // One alone is nothing that is wrong by itself.
-            let few = torn_down || d.lost == 1;
+            let few = torn_down || full || d.lost == 1;
             let tone = match () {
                 () if asked => Tone::Ok,
                 () if few || harmless => Tone::Notice,

@@ -1,6 +1,7 @@
 //! What is said of requests that their client gave up.
 
 use super::sentences::{counted, duration, or_dash, per_second};
+use super::waited::chain;
 use crate::analyses::application::{Application, GivenUp};
 
 /// Of a program's requests to a server one in so many is worth a word.
@@ -19,6 +20,23 @@ fn first(a: &Application) -> Option<&GivenUp> {
     waited
         .or_else(|| worth().find(|g| !hedged(g)))
         .or_else(|| worth().next())
+}
+
+/// `; that one waited for the answer of 10.0.0.9:7000 (...), p50 2.260 s`: what the server of these waited for, where it is asked on others' behalf.
+fn behind(a: &Application, server: &str) -> String {
+    let all = a.servers.iter().flat_map(|s| s.slow.iter().chain(&s.whole));
+    let chains = all.filter_map(|s| s.waited.as_ref());
+    let mut each = chains.flat_map(|w| std::iter::successors(Some(w), |w| w.next.as_deref()));
+    let next = each.find_map(|w| w.next.as_deref().filter(|n| w.of == server && n.kind == "answer"));
+    next.map_or_else(String::new, |n| {
+        let p50 = a
+            .servers
+            .iter()
+            .find(|s| s.server == n.of)
+            .and_then(|s| s.response.p50_ns);
+        let p50 = p50.map_or_else(String::new, |ns| format!(", p50 {} of all its answers", duration(ns)));
+        format!("; that one itself waited for the answer of {}{p50}", chain(n))
+    })
 }
 
 /// Share of them from which all were hedged.
@@ -84,7 +102,8 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
     };
     let wait = g.wait.p50_ns.map_or_else(|| "-".into(), duration);
     Some(format!(
-        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{again}{later}",
-        g.server
+        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{again}{later}{}",
+        g.server,
+        behind(a, &g.server)
     ))
 }

@@ -173,6 +173,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.to_itself.is_some()
             || o.inherited.is_some()
             || o.orphans.is_some()
+            || !o.piled.is_empty()
             || o.taken_over.is_some()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)

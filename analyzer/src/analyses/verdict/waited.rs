@@ -20,7 +20,7 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
 
 /// `10.0.0.2:80 (nginx/7), which waited for that of 10.0.0.3:5432 (postgres/9 asleep in epoll_wait 99 % of that)`: of those between only who they
 /// are, of the last what it did and what it waited for.
-fn chain(w: &Waited) -> String {
+pub(super) fn chain(w: &Waited) -> String {
     let Some((who, did)) = &w.there else {
         return w.of.clone();
     };

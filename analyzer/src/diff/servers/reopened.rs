@@ -22,6 +22,8 @@ const KEPT: f64 = 0.1;
 const EACH: f64 = 0.3;
 /// As many where no handshake counts beside the answers.
 const PLAIN: f64 = 0.75;
+/// Largest chance that both sides open as many.
+const CHANCE: f64 = 0.01;
 /// Turns of a handshake, at most, with what varies.
 const HANDSHAKE: f64 = 2.2;
 /// Servers named.
@@ -40,7 +42,9 @@ fn server(r: &Rate) -> Option<&str> {
 /// Whether connections are no longer kept; or, not so, kept only after.
 pub(in crate::diff) fn lost(r: &Rate, o: &DiffOptions) -> Option<bool> {
     let (b, a) = (r.before.value, r.after.value);
-    let kept = b.min(a) <= KEPT && b.max(a) >= EACH && r.is_manifold(o);
+    // It is a reason for what was judged, and no verdict: by itself it needs no level that holds for all that is compared.
+    let many = r.is_manifold(o) || r.p <= CHANCE && b.max(a) >= o.counts * b.min(a);
+    let kept = b.min(a) <= KEPT && b.max(a) >= EACH && many;
     kept.then_some(a > b)
 }
 

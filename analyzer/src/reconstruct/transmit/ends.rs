@@ -39,6 +39,12 @@ impl Transmits<'_> {
             .descriptors
             .as_mut()
             .and_then(|d| d.of(e.pid, clone || sockets_only));
+        // A number that another thread of its process gave back, which no event ties to this one, may still be known as what it was.
+        let over = |c: &ConnectionId| {
+            let socket = self.tcp.sockets.all.get(c.0 as usize);
+            socket.is_some_and(|s| s.closed && s.row.last_ns < e.ts)
+        };
+        let of = of.filter(|c| !over(c));
         let injects = self.descriptors.as_ref().is_some_and(|d| d.may_inject(e.pid));
         if of.is_none() && (idle || injects) {
             return;

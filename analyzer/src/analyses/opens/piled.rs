@@ -1,0 +1,97 @@
+//! Connections that pile up in accept queues: the kernel has completed them, what they ask lies unread, and their program takes none or too few of them.
+//!
+//! Needs lists of sockets from before and after the recording: `rqueue` of a listening socket is what its accept queue holds (net/ipv4/tcp_diag.c
+//! `tcp_diag_get_info`: `sk_ack_backlog`). Said where it held many both times: a burst that is just being taken is there once. It needs no drop: a queue that is
+//! long enough never overflows, and no counter of the kernel rises.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use crate::analyses::application::task as named;
+use crate::facts::Facts;
+use crate::snapshots::{field, hex, number};
+
+/// Connections that a queue held both times, at least.
+const MANY: u64 = 10;
+/// Sockets that are named.
+const KEPT: usize = 4;
+
+/// A listening socket.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Piled {
+    /// `address:port`; with the address at which it was called, where one alone is known.
+    pub at: String,
+    /// `task/process` that listens; empty: not known.
+    pub task: String,
+    /// Connections in its queue when the recording began, and when it ended.
+    pub before: u64,
+    /// As said.
+    pub after: u64,
+    /// So many it holds at most; `None`: not known.
+    pub limit: Option<u64>,
+}
+
+/// The fullest first.
+pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
+    let listens = facts.snapshots.iter().filter(|r| r.what == "sockets");
+    let listens =
+        listens.filter(|r| field(&r.line, "state") == Some("listen") && field(&r.line, "proto") == Some("tcp"));
+    let key = |l: &str| number(l, "netns").zip(hex(l, "cookie"));
+    let mut by: BTreeMap<(u64, u64), [Option<(u64, &str)>; 2]> = BTreeMap::new();
+    for r in listens {
+        if let (Some(key), Some(n)) = (key(&r.line), number(&r.line, "rqueue")) {
+            let of = by.entry(key).or_default();
+            for (at, there) in of.iter_mut().zip([r.start, r.end]) {
+                if there {
+                    *at = Some((n, r.line.as_str()));
+                }
+            }
+        }
+    }
+    let mut all: Vec<Piled> = by
+        .into_iter()
+        .filter_map(|((netns, _), of)| {
+            let [Some((before, _)), Some((after, line))] = of else {
+                return None;
+            };
+            (before.min(after) >= MANY).then(|| Piled {
+                at: at(facts, netns, field(line, "src").unwrap_or_default()),
+                task: task(facts, line),
+                before,
+                after,
+                limit: number(line, "wqueue").filter(|n| *n > 0),
+            })
+        })
+        .collect();
+    all.sort_by(|a, b| (b.after, &a.at, &a.task).cmp(&(a.after, &b.at, &b.task)));
+    all.truncate(KEPT);
+    all
+}
+
+/// A socket that listens on all addresses is called at those of its namespace.
+fn at(facts: &Facts, netns: u64, local: &str) -> String {
+    let Ok(own) = local.parse::<SocketAddr>() else {
+        return local.to_owned();
+    };
+    if !own.ip().is_unspecified() {
+        return local.to_owned();
+    }
+    let called = facts.connections.iter().filter(|c| c.sport == own.port());
+    let called = called.filter_map(|c| c.saddr.map(|a| a.to_canonical()));
+    let mut called: Vec<_> = called.filter(|a| facts.spaces.of_address(*a) == Some(netns)).collect();
+    called.sort_unstable();
+    called.dedup();
+    match called.as_slice() {
+        [one] => SocketAddr::new(*one, own.port()).to_string(),
+        _ => local.to_owned(),
+    }
+}
+
+/// Of several that share it the first.
+fn task(facts: &Facts, line: &str) -> String {
+    let pid = field(line, "pids").and_then(|p| p.split(',').next()?.parse::<i32>().ok());
+    pid.map_or_else(String::new, |pid| {
+        let name = facts.processes.get(&pid).map(|p| p.1).unwrap_or_default();
+        named(&name, pid)
+    })
+}
