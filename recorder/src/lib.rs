@@ -13,6 +13,7 @@
 //! ```
 
 mod advice;
+mod aside;
 pub mod cli;
 mod clock;
 mod command;

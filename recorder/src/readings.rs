@@ -2,12 +2,12 @@
 //! its card), the recorder still sees Ctrl-C, its limits, and a thread that failed. (What is read once more at the end may then wait for that lock.)
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use netmortem_formats::bundle::{ReadingEnd, Second};
 
+use crate::aside::Aside;
 use crate::snapshot::beside::Beside;
 use crate::snapshot::second::{self, LeftOut};
 
@@ -24,12 +24,7 @@ struct Told {
 /// The thread's other side.
 #[derive(Debug)]
 pub struct Readings {
-    ask: Sender<()>,
-    got: Receiver<Second>,
-    /// One is being made.
-    out: bool,
-    /// Due while one was being made.
-    late: u64,
+    aside: Aside<(), Second>,
     lost: Arc<AtomicBool>,
     told: Arc<Mutex<Told>>,
 }
@@ -37,67 +32,44 @@ pub struct Readings {
 impl Readings {
     /// Nothing read yet.
     pub fn start() -> Readings {
-        let (ask, asked) = channel::<()>();
-        let (give, got) = channel();
         let lost = Arc::new(AtomicBool::new(false));
         let told = Arc::new(Mutex::new(Told::default()));
         let (forget, says) = (Arc::clone(&lost), Arc::clone(&told));
-        let work = move || {
-            let (mut left_out, mut beside) = (LeftOut::default(), Beside::new());
-            while asked.recv().is_ok() {
-                if forget.swap(false, Ordering::AcqRel) {
-                    beside.lost();
-                }
-                let mut now = second::take(second::MOST_BYTES, &mut left_out);
-                beside.take(&mut now);
-                let problems = left_out.sentence(second::MOST_BYTES).into_iter();
-                *says.lock().unwrap_or_else(PoisonError::into_inner) = Told {
-                    problems: problems.chain(beside.sentences()).collect(),
-                    ends: beside.end(),
-                };
-                if give.send(now).is_err() {
-                    return;
-                }
+        let (mut left_out, mut beside) = (LeftOut::default(), Beside::new());
+        let work = move |()| {
+            if forget.swap(false, Ordering::AcqRel) {
+                beside.lost();
             }
+            let mut now = second::take(second::MOST_BYTES, &mut left_out);
+            beside.take(&mut now);
+            let problems = left_out.sentence(second::MOST_BYTES).into_iter();
+            *says.lock().unwrap_or_else(PoisonError::into_inner) = Told {
+                problems: problems.chain(beside.sentences()).collect(),
+                ends: beside.end(),
+            };
+            now
         };
-        // Not joined: one that hangs in the kernel would hang the recorder. It ends when nobody asks any more.
-        if let Err(e) = std::thread::Builder::new().name("readings".into()).spawn(work) {
+        let (aside, failed) = Aside::start("readings", work);
+        if let Some(e) = failed {
             let problem = format!("nothing was read every second: no thread for it ({e})");
             told.lock().unwrap_or_else(PoisonError::into_inner).problems = vec![problem];
         }
-        Readings {
-            ask,
-            got,
-            out: false,
-            late: 0,
-            lost,
-            told,
-        }
+        Readings { aside, lost, told }
     }
 
     /// One is due.
     pub fn ask(&mut self) {
-        match self.out {
-            true => self.late += 1,
-            false => self.out = self.ask.send(()).is_ok(),
-        }
+        self.aside.ask(());
     }
 
     /// One that is made.
     pub fn take(&mut self) -> Option<Second> {
-        let now = self.got.try_recv().ok()?;
-        self.out = false;
-        Some(now)
+        self.aside.take()
     }
 
     /// The last one, when nothing is asked any more.
     pub fn last(&mut self) -> Option<Second> {
-        if !self.out {
-            return None;
-        }
-        let now = self.got.recv_timeout(PATIENCE).ok()?;
-        self.out = false;
-        Some(now)
+        self.aside.wait(PATIENCE)
     }
 
     /// The one before is not in the bundle.
@@ -108,7 +80,7 @@ impl Readings {
     /// What a person should know about it, and what was read of each kind.
     pub fn end(self) -> (Vec<String>, Vec<ReadingEnd>) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let late = match (self.out, self.late) {
+        let late = match (self.aside.is_out(), self.aside.late()) {
             (true, n) => Some(format!(
                 "readings of every second: the last one did not come back within {} s (in all {n} were due while one was made): a busy host, or something in the kernel holds a lock that it needs",
                 PATIENCE.as_secs()

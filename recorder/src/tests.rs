@@ -3,6 +3,7 @@
 mod child;
 mod faults;
 mod flight;
+mod flight_beside;
 mod flight_drops;
 mod flight_namespaces;
 mod flight_processes;

@@ -13,13 +13,12 @@ use crate::snapshot::second;
 use crate::{clock, signals};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Texts of so many moments of `before` are kept in memory.
-const KEPT: u32 = 120;
 
 impl Flying<'_> {
     /// Looks at everything that is waited for; what is seen first counts.
     pub(super) fn look(&mut self) -> Result<Option<Trigger>, RecordError> {
         let mut seen = None;
+        self.gather();
         // Always: whoever sends it means it.
         if signals::take_triggers() > 0 {
             seen = Some(trigger("signal".to_owned(), "SIGUSR1 came".to_owned()));
@@ -56,19 +55,24 @@ impl Flying<'_> {
         self.due = (self.due + SECOND).max(now + SECOND / 2);
         let taken = second::take(second::MOST_BYTES_KEPT, &mut self.left_out);
         let before = std::mem::replace(&mut self.counters, Counters::of(&taken));
-        let ns = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
-        let now_ns = taken.clock.monotonic_ns;
-        let apart = ns(self.flight.before / KEPT).saturating_sub(ns(SECOND / 2));
-        let newest = self.history.back().map_or(i64::MIN, |s| s.clock.monotonic_ns);
-        if now_ns.saturating_sub(newest) >= apart {
-            self.history.push_back(taken);
-        }
-        // One that is as old as the window stays: it is its beginning.
-        let start = now_ns.saturating_sub(ns(self.flight.before));
-        while self.history.get(1).is_some_and(|s| s.clock.monotonic_ns <= start) {
-            self.history.pop_front();
+        if self.history.push(taken) {
+            self.ask();
         }
         before
+    }
+
+    /// Asks for what is read beside the counters of the newest moment. While the last is still read, this one has none.
+    pub(super) fn ask(&mut self) {
+        if let Some(newest) = self.history.newest() {
+            self.beside.ask(newest.second.clock.monotonic_ns);
+        }
+    }
+
+    /// Takes what has come of that.
+    pub(super) fn gather(&mut self) {
+        if let Some(reading) = self.beside.take() {
+            self.history.attach(reading);
+        }
     }
 
     /// Of the recorder's own network namespace, or of all others together where they were read now.

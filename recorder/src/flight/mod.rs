@@ -8,6 +8,7 @@
 //! ```text
 //!          every second: /proc/net -> counters -> rate > limit?   drop_watch: one filtered event   SIGUSR1   exit of CMD
 //!                 delays: the kernel's histograms -> longest >= limit?
+//!                 pack, in a thread of its own: network cards, qdiscs, sockets, other namespaces -> history
 //!                                           |
 //! armed (rings overwrite their oldest) -> trigger -> manifest, texts, seconds of before -> `after` passes
 //!    ^                                                        -> tracing_on 0 -> all rings, cut to the window -> reset
@@ -20,19 +21,21 @@ mod counters;
 mod cut;
 mod delays;
 mod drop_watch;
+mod history;
 mod look;
 mod names;
 mod namespaces;
+mod pack;
 mod spec;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod write;
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use netmortem_formats::ClockPair;
-use netmortem_formats::bundle::{Manifest, Second, Trigger};
+use netmortem_formats::bundle::{Manifest, Trigger};
 use netmortem_formats::sub_buffer::PageLayout;
 
 use crate::command::Command;
@@ -53,6 +56,7 @@ use check::{check, reasons};
 use counters::Counters;
 use delays::Delays;
 use drop_watch::DropWatch;
+use history::History;
 use namespaces::Namespaces;
 
 pub use check::check_plan;
@@ -156,6 +160,9 @@ pub fn flight(
         manifest.notes.extend(o.note());
     }
     check(flight, options, &counters, others.as_ref())?;
+    let (beside, no_thread) = pack::start();
+    let note = |e| format!("nothing but counters was read every second: no thread for it ({e})");
+    manifest.notes.extend(no_thread.map(note));
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);
@@ -178,7 +185,8 @@ pub fn flight(
         delays,
         told_off: false,
         command: None,
-        history: [first].into(),
+        history: History::new(first, flight.before, history::MOST_KEPT),
+        beside,
         left_out,
         counters,
         others,
@@ -198,6 +206,7 @@ pub fn flight(
     // Dropped first on the way out.
     let tracing = Tracing::on(&instance)?;
     flying.armed = clock::clock_pair();
+    flying.ask();
     if let Some(d) = &mut flying.drops {
         d.arm()?;
     }
@@ -243,8 +252,10 @@ struct Flying<'a> {
     /// That they are off was said.
     told_off: bool,
     command: Option<Command>,
-    /// Texts of `before`, the oldest first.
-    history: VecDeque<Second>,
+    /// What was read in `before`.
+    history: History,
+    /// Reads beside the counters.
+    beside: pack::Reader,
     /// Texts that were too long to be kept.
     left_out: LeftOut,
     /// The last reading.

@@ -1,5 +1,7 @@
 //! The pure parts of a flight.
 
+mod history;
+
 use netmortem_formats::bundle::Second;
 use netmortem_formats::sub_buffer::PageLayout;
 use netmortem_formats::{ClockPair, Endian};

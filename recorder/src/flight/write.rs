@@ -10,6 +10,8 @@ use netmortem_formats::bundle::{
 };
 use netmortem_formats::{CpuStats, SnapshotWhen};
 
+use super::history::Beside;
+use super::telling::Telling;
 use super::{Counters, Cut, Delays, Flying, names};
 use crate::drain::{Drains, Shared, Sink};
 use crate::error::RecordError;
@@ -24,6 +26,8 @@ use crate::{clock, host, output, tracefs};
 const SETTLE: Duration = Duration::from_millis(10);
 /// How often `after` looks for a signal.
 const TICK: Duration = Duration::from_millis(50);
+/// How long what is read beside the counters is waited for where no later moment is left to take it.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Flying<'_> {
     /// Writes the bundle of a trigger. When its file cannot be written the flight goes on, and says why: the next trigger
@@ -79,7 +83,9 @@ impl Flying<'_> {
         self.instance.write("tracing_on", "1")?;
         self.armed = clock::clock_pair();
         // The next window cannot begin before this; the counters of the rates go on.
-        self.history = [second::take(second::MOST_BYTES_KEPT, &mut self.left_out)].into();
+        self.history
+            .begin(second::take(second::MOST_BYTES_KEPT, &mut self.left_out));
+        self.ask();
         Ok(())
     }
 
@@ -107,8 +113,11 @@ impl Flying<'_> {
             &self.symbols,
         )
         .map_err(out_error)?;
-        let mut problems = self.before(&mut writer).map_err(out_error)?;
-        let stop_reason = self.after(&mut writer, triggered, signals).map_err(out_error)?;
+        let mut telling = Telling::new();
+        let mut problems = self.before(&mut writer, &mut telling).map_err(out_error)?;
+        let stop_reason = self
+            .after(&mut writer, &mut telling, triggered, signals)
+            .map_err(out_error)?;
 
         self.instance.write("tracing_on", "0")?;
         let clock_at_end = clock::clock_pair();
@@ -141,6 +150,7 @@ impl Flying<'_> {
         let cmdlines = tracefs::read(&self.tracefs.join("saved_cmdlines")).unwrap_or_default();
         writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
         problems.extend(self.left_out.sentence(second::MOST_BYTES_KEPT));
+        problems.extend(telling.sentences());
         let (cpus, cpu_stats) = of_window(&kernel, &cuts);
         say(&cpus, window_start_ns, &manifest, &mut problems);
         // Of what was overwritten `say` tells, with how far the ring reaches.
@@ -164,7 +174,7 @@ impl Flying<'_> {
             cpu_stats,
             command: command.clone(),
             recorder: RecorderEnd { cpu_ns, ring_bytes },
-            readings: Vec::new(),
+            readings: telling.end(),
             flight: Some(FlightEnd { cpus }),
             problems,
             of_incomplete: false,
@@ -209,8 +219,8 @@ impl Flying<'_> {
             .saturating_sub(i64::try_from(before_ns).unwrap_or(i64::MAX));
         let mut m = self.manifest.clone();
         m.machine.cpus_online = host::cpus_online();
-        if let Some(s) = self.history.front() {
-            m.clocks.start = s.clock;
+        if let Some(start) = self.history.start() {
+            m.clocks.start = start;
         }
         m.notes
             .push(format!("written because {} (--on {})", trigger.sentence, trigger.on));
@@ -230,49 +240,82 @@ impl Flying<'_> {
     }
 
     /// The host at the window's start: counters as the first of the kept seconds has them, the rest as it is now.
-    fn before(&self, writer: &mut BundleWriter<Sink>) -> io::Result<Vec<String>> {
-        let first = self.history.front();
+    fn before(&mut self, writer: &mut BundleWriter<Sink>, telling: &mut Telling) -> io::Result<Vec<String>> {
+        let first = self.history.first();
         let problems = snapshot::take(SnapshotWhen::Start, &mut |what, now| {
             let proc_text = |s: &&bundle::Second| s.texts.iter().find(|(w, _)| w == what && w != "qdiscs").cloned();
             let then = first.as_ref().and_then(proc_text);
             let text = then.as_ref().map_or(now, |(_, t)| t);
             writer.append_snapshot(what, SnapshotWhen::Start, text)
         })?;
-        for s in &self.history {
-            writer.append_second(s)?;
+        self.wait();
+        for moment in self.history.moments() {
+            writer.append_second(&telling.tell(moment))?;
         }
-        for pair in first.iter().map(|s| s.clock).chain([clock::clock_pair()]) {
+        for pair in self.history.start().into_iter().chain([clock::clock_pair()]) {
             writer.append_clock_pair(&pair)?;
         }
         Ok(problems)
     }
 
+    /// Lets what is read beside the counters come.
+    fn wait(&mut self) {
+        if let Some(reading) = self.beside.wait(PATIENCE) {
+            self.history.attach(reading);
+        }
+    }
+
+    /// Writes the newest moment.
+    fn put(&self, writer: &mut BundleWriter<Sink>, telling: &mut Telling) -> io::Result<()> {
+        if let Some(moment) = self.history.newest() {
+            writer.append_second(&telling.tell(moment))?;
+        }
+        writer.flush()
+    }
+
     /// Lets `after` pass; a signal or the limit of time cuts it short. Returns why it ended.
-    fn after(&mut self, writer: &mut BundleWriter<Sink>, triggered: Instant, signals: &Signals) -> io::Result<String> {
-        loop {
+    fn after(
+        &mut self,
+        writer: &mut BundleWriter<Sink>,
+        telling: &mut Telling,
+        triggered: Instant,
+        signals: &Signals,
+    ) -> io::Result<String> {
+        // The newest moment waits for what is read beside its counters, until the next.
+        let mut waits = false;
+        let reason = loop {
             let passed = triggered.elapsed();
             if passed >= self.flight.after {
-                return Ok("trigger".to_owned());
+                break "trigger";
             }
             if let Some(name) = signals.received() {
-                return Ok(name.to_owned());
+                break name;
             }
             if self.limits.duration.is_some_and(|d| self.started.elapsed() >= d) {
-                return Ok("duration".to_owned());
+                break "duration";
             }
-            if Instant::now() >= self.due {
-                let last = self.history.back().map(|s| s.clock.monotonic_ns);
+            self.gather();
+            let is_due = Instant::now() >= self.due;
+            let came = self.history.newest().is_some_and(|m| m.beside != Beside::Waited);
+            if waits && (came || is_due) {
+                waits = false;
+                self.put(writer, telling)?;
+            }
+            if is_due {
+                let last = self.history.newest().map(|m| m.second.clock);
                 let _: Counters = self.second();
-                if let Some(s) = self.history.back().filter(|s| Some(s.clock.monotonic_ns) != last) {
-                    writer.append_second(s)?;
-                    writer.flush()?;
-                }
+                waits = self.history.newest().map(|m| m.second.clock) != last;
             }
             let more = u64::try_from(signals::take_triggers()).unwrap_or(0);
             self.suppressed.0 = self.suppressed.0.saturating_add(more);
             self.suppressed.1 = self.suppressed.1.saturating_add(more);
             std::thread::sleep(TICK.min(self.flight.after.saturating_sub(passed)));
+        };
+        if waits {
+            self.wait();
+            self.put(writer, telling)?;
         }
+        Ok(reason.to_owned())
     }
 }
 

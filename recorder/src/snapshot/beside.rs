@@ -3,6 +3,7 @@
 //!
 //! In: what the snapshots read. Out: sections of a reading: what changed since the last of its kind, and `readings`, which says what was read at all
 //! (docs/bundle.md, "Seconds"). It must not cost: each kind rests after it was read, for so long that its share of a CPU, and of the bundle, stays small.
+//! A flight gets each reading whole, and packed: what changed is told when a bundle is written (`flight/telling.rs`).
 //!
 //! ```text
 //! second 1: nics 1               all of it        (took 3 ms: rests for 600 ms)
@@ -18,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use netmortem_formats::bundle::{ReadingEnd, Second};
 
-use super::changes::{Files, Groups, Words};
 use super::netlink::Dumped;
 use super::netns::{self, Netns};
 use super::owners::Owners;
+use super::told::Told;
 use super::{MAX_NETNS, PATIENCE, links, nics, proc, qdisc, sockets};
 
 /// A kind takes one part in so many of a CPU at most, by the time that it took (waiting for a busy CPU included).
@@ -37,35 +38,61 @@ const TOO_MANY: Duration = Duration::from_secs(60);
 /// How often all processes are asked for their network namespaces.
 const LISTED: Duration = Duration::from_secs(60);
 /// All is told again at every so many readings of a kind: what a damaged member held is then known again.
-const WHOLE: u64 = 64;
-
+pub const WHOLE: u64 = 64;
 /// Fewer than so many left out are not worth a sentence.
 const FEW: u64 = 10;
 
-/// Words of a socket that change while nothing happens.
-const PASSING: [&str; 5] = [
-    "timer_ms",
-    "tcp.last_data_sent",
-    "tcp.last_ack_sent",
-    "tcp.last_data_recv",
-    "tcp.last_ack_recv",
-];
-
 /// A kind of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
+    /// Statistics of network cards.
     Nics,
+    /// Qdiscs of other namespaces, classes of all.
     Qdiscs,
+    /// TCP and UDP.
     Sockets,
+    /// Files of /proc/net of other namespaces.
     Counters,
 }
 
-const KINDS: [(Kind, &str); 4] = [
-    (Kind::Nics, "nics"),
-    (Kind::Qdiscs, "qdiscs"),
-    (Kind::Sockets, "sockets"),
-    (Kind::Counters, "counters"),
-];
+impl Kind {
+    /// As `readings` calls it.
+    pub fn what(self) -> &'static str {
+        match self {
+            Kind::Nics => "nics",
+            Kind::Qdiscs => "qdiscs",
+            Kind::Sockets => "sockets",
+            Kind::Counters => "counters",
+        }
+    }
+}
+
+/// All of them, in the order in which they are read.
+pub const KINDS: [Kind; 4] = [Kind::Nics, Kind::Qdiscs, Kind::Sockets, Kind::Counters];
+
+/// How a kind fared in a reading that is kept whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fared {
+    /// Which.
+    pub kind: Kind,
+    /// With what.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub took: Duration,
+    /// There was more than is read.
+    pub many: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It rested.
+    Rested,
+    /// It was not whole, or too long.
+    Failed,
+    /// Its texts, packed.
+    Read(Vec<u8>),
+}
 
 /// How a kind fares.
 #[derive(Debug)]
@@ -99,26 +126,22 @@ pub struct Beside {
     listed: Option<Instant>,
     /// How often namespaces could not be entered, one after the other.
     refused: HashMap<u64, u32>,
-    nics: Words,
-    sockets: Words,
-    qdiscs: Groups,
-    classes: Groups,
-    files: Files,
+    told: Told,
 }
 
 /// Texts of a reading.
-type Texts = Vec<(String, String)>;
+pub type Texts = Vec<(String, String)>;
 
 impl Beside {
     /// Nothing read yet.
     pub fn new() -> Beside {
-        let reader = |(kind, what): (Kind, &str)| Reader {
+        let reader = |kind: Kind| Reader {
             kind,
             due: Instant::now(),
             last: None,
             many: 0,
             told: ReadingEnd {
-                what: what.to_owned(),
+                what: kind.what().to_owned(),
                 ..ReadingEnd::default()
             },
         };
@@ -127,11 +150,7 @@ impl Beside {
             spaces: vec![],
             listed: None,
             refused: HashMap::new(),
-            nics: Words::default(),
-            sockets: Words::default(),
-            qdiscs: Groups::default(),
-            classes: Groups::default(),
-            files: Files::default(),
+            told: Told::default(),
         }
     }
 
@@ -146,11 +165,12 @@ impl Beside {
                 continue;
             }
             self.list(began);
-            if r.told.read % WHOLE == 0 {
-                self.forget(r.kind);
+            if r.told.read.is_multiple_of(WHOLE) {
+                self.told.forget(r.kind);
             }
-            let whole = self.is_new(r.kind);
+            let whole = self.told.is_new(r.kind);
             let (texts, failed, many) = self.read(r.kind, began);
+            let texts = self.told.changed(r.kind, texts);
             let took = began.elapsed();
             let bytes: usize = texts.iter().map(|(_, t)| t.len()).sum();
             r.rest(began, took, if whole { 0 } else { bytes as u64 });
@@ -163,7 +183,7 @@ impl Beside {
                 // What is not told now is not known: the next builds upon nothing, and is whole.
                 r.told.failed += 1;
                 (r.last, self.listed) = (None, None);
-                self.forget(r.kind);
+                self.told.forget(r.kind);
                 continue;
             }
             r.told.read += 1;
@@ -182,11 +202,52 @@ impl Beside {
         }
     }
 
+    /// What is due, whole, as `pack` makes it of its texts.
+    pub fn whole(&mut self, pack: &mut dyn FnMut(Texts) -> io::Result<Vec<u8>>) -> Vec<Fared> {
+        let mut readers = std::mem::take(&mut self.readers);
+        let all = readers.iter_mut().map(|r| self.whole_of(r, pack)).collect();
+        self.readers = readers;
+        all
+    }
+
+    fn whole_of(&mut self, r: &mut Reader, pack: &mut dyn FnMut(Texts) -> io::Result<Vec<u8>>) -> Fared {
+        let began = Instant::now();
+        let mut fared = Fared {
+            kind: r.kind,
+            outcome: Outcome::Rested,
+            took: Duration::ZERO,
+            many: false,
+        };
+        if began < r.due {
+            return fared;
+        }
+        self.list(began);
+        let (texts, failed, many) = self.read(r.kind, began);
+        let too_long = texts.iter().any(|(_, t)| t.len() > MOST_BYTES);
+        fared.many = many || too_long;
+        let packed = match failed || too_long {
+            true => None,
+            false => pack(texts).ok(),
+        };
+        // To pack it is part of what it costs.
+        fared.took = began.elapsed();
+        r.rest(began, fared.took, 0);
+        if fared.many {
+            r.due = began + TOO_MANY;
+        }
+        fared.outcome = match packed {
+            Some(packed) => Outcome::Read(packed),
+            None => {
+                self.listed = None;
+                Outcome::Failed
+            }
+        };
+        fared
+    }
+
     /// The last reading is not in the bundle: what it told is not known there.
     pub fn lost(&mut self) {
-        for (kind, _) in KINDS {
-            self.forget(kind);
-        }
+        self.told = Told::default();
         for r in &mut self.readers {
             r.last = None;
         }
@@ -197,34 +258,10 @@ impl Beside {
         self.readers.iter().map(|r| r.told.clone()).collect()
     }
 
-    /// What a person should know about it: of kinds that were left out more often than read, and why.
+    /// What a person should know about it.
     pub fn sentences(&self) -> Vec<String> {
-        let seldom = |r: &&Reader| r.told.skipped + r.told.failed >= FEW.max(r.told.read + 1);
-        let of = |many: bool| {
-            let told = self.readers.iter().filter(seldom).filter(|r| (r.many > 0) == many);
-            told.map(|r| {
-                let (t, ms) = (&r.told, r.told.longest_ns as f64 / 1e6);
-                format!(
-                    "{} (read {} times, left out {}, failed {}; the longest took {ms:.1} ms)",
-                    t.what, t.read, t.skipped, t.failed
-                )
-            })
-            .collect::<Vec<_>>()
-        };
-        let said = |kinds: Vec<String>, why: String| {
-            (!kinds.is_empty()).then(|| {
-                format!(
-                    "readings of every second: {why}, these were made seldom: {}",
-                    kinds.join(", ")
-                )
-            })
-        };
-        let dear = format!("to cost less than {:.1} % of a CPU each", 100.0 / f64::from(SHARE));
-        let much = format!(
-            "as there were more than {MOST_SOCKETS} sockets, or {} MiB of text",
-            MOST_BYTES >> 20
-        );
-        said(of(false), dear).into_iter().chain(said(of(true), much)).collect()
+        let all: Vec<_> = self.readers.iter().map(|r| (&r.told, r.many > 0)).collect();
+        sentences(&all)
     }
 
     fn list(&mut self, now: Instant) {
@@ -235,27 +272,6 @@ impl Beside {
             self.spaces
                 .retain(|s| self.refused.get(&s.inode).is_none_or(|n| *n < 2));
             self.spaces.truncate(MAX_NETNS);
-        }
-    }
-
-    fn is_new(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Nics => self.nics.is_new(),
-            Kind::Qdiscs => self.qdiscs.is_new(),
-            Kind::Sockets => self.sockets.is_new(),
-            Kind::Counters => self.files.is_new(),
-        }
-    }
-
-    fn forget(&mut self, kind: Kind) {
-        match kind {
-            Kind::Nics => self.nics.forget(),
-            Kind::Qdiscs => {
-                self.qdiscs.forget();
-                self.classes.forget();
-            }
-            Kind::Sockets => self.sockets.forget(),
-            Kind::Counters => self.files.forget(),
         }
     }
 
@@ -283,31 +299,44 @@ impl Beside {
             }
         }
         let (first, second) = all;
-        let text = |what: &str, text| vec![(what.to_owned(), text)];
         let texts = match kind {
-            Kind::Nics => text(
-                "nics",
-                self.nics.changed(&first, &["netns", "ifindex", "dev", "group"], &[]),
-            ),
-            Kind::Sockets => text(
-                "sockets",
-                self.sockets.changed(&first, &["netns", "proto", "cookie"], &PASSING),
-            ),
-            Kind::Qdiscs => {
-                let of = ["netns", "ifindex"];
-                let mut texts = text("qdiscs", self.qdiscs.changed(&first, &of, &["options"]));
-                texts.extend(text("classes", self.classes.changed(&second, &of, &["options"])));
-                texts
-            }
-            Kind::Counters => {
-                let changed = files
-                    .into_iter()
-                    .map(|(what, t)| (what.clone(), self.files.changed(&what, t)));
-                changed.collect()
-            }
+            Kind::Nics => vec![("nics".to_owned(), first)],
+            Kind::Sockets => vec![("sockets".to_owned(), first)],
+            Kind::Qdiscs => vec![("qdiscs".to_owned(), first), ("classes".to_owned(), second)],
+            Kind::Counters => files,
         };
         (texts, failed, room == 0)
     }
+}
+
+/// Of kinds that were left out more often than read, and why: what was read of each, and whether there was more than is read.
+pub fn sentences(all: &[(&ReadingEnd, bool)]) -> Vec<String> {
+    let seldom = |r: &ReadingEnd| r.skipped + r.failed >= FEW.max(r.read + 1);
+    let of = |many: bool| {
+        let told = all.iter().filter(|(r, m)| seldom(r) && *m == many);
+        told.map(|(t, _)| {
+            let ms = t.longest_ns as f64 / 1e6;
+            format!(
+                "{} (read {} times, left out {}, failed {}; the longest took {ms:.1} ms)",
+                t.what, t.read, t.skipped, t.failed
+            )
+        })
+        .collect::<Vec<_>>()
+    };
+    let said = |kinds: Vec<String>, why: String| {
+        (!kinds.is_empty()).then(|| {
+            format!(
+                "readings of every second: {why}, these were made seldom: {}",
+                kinds.join(", ")
+            )
+        })
+    };
+    let dear = format!("to cost less than {:.1} % of a CPU each", 100.0 / f64::from(SHARE));
+    let much = format!(
+        "as there were more than {MOST_SOCKETS} sockets, or {} MiB of text",
+        MOST_BYTES >> 20
+    );
+    said(of(false), dear).into_iter().chain(said(of(true), much)).collect()
 }
 
 /// Inside a namespace.

@@ -34,6 +34,7 @@ mod tasks;
 mod tcp_info;
 #[cfg(test)]
 mod tests;
+pub mod told;
 
 use std::io;
 use std::time::{Duration, Instant};

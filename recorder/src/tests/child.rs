@@ -69,7 +69,7 @@ fn child_recorder() {
 }
 
 /// This thread, and those that it starts, are of an ordinary user who has only these capabilities.
-fn become_nobody(names: &str) {
+pub fn become_nobody(names: &str) {
     let of = |name: &str| CapabilitySet::from_name(name).unwrap();
     let wanted = names
         .split(',')
