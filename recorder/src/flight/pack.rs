@@ -1,9 +1,9 @@
 //! Whole readings of what lies beside the counters, packed for as long as they may be needed; made in a thread of their own, so that a kernel that holds
 //! rtnl for seconds keeps nobody from seeing a trigger.
 
+use std::fmt::Write;
 use std::io;
 
-use netmortem_formats::bundle::Second;
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::aside::Aside;
@@ -38,13 +38,16 @@ pub fn start() -> (Reader, Option<io::Error>) {
     })
 }
 
-/// Texts in one frame.
+/// Texts in one frame: of each a line `what bytes`, then so many bytes.
 pub fn pack(packer: &mut Compressor<'_>, texts: Texts) -> io::Result<Vec<u8>> {
-    let second = Second {
-        texts: texts.into_iter().map(|(what, t)| (what, t.into_bytes())).collect(),
-        ..Second::default()
-    };
-    let mut packed = packer.compress(&second.encode()?)?;
+    let length = texts.iter().map(|(what, text)| what.len() + text.len() + 24).sum();
+    let mut all = String::with_capacity(length);
+    for (what, text) in &texts {
+        _ = write!(all, "{what} {}\n{text}", text.len());
+    }
+    // Of two copies of a long text one is enough while it is packed.
+    drop(texts);
+    let mut packed = packer.compress(all.as_bytes())?;
     // It was made as large as it might have become.
     packed.shrink_to_fit();
     Ok(packed)
@@ -52,7 +55,17 @@ pub fn pack(packer: &mut Compressor<'_>, texts: Texts) -> io::Result<Vec<u8>> {
 
 /// The texts of a frame; none where it is none of ours.
 pub fn unpack(frame: &[u8]) -> Option<Texts> {
-    let bytes = Decompressor::new().ok()?.decompress(frame, MOST_BYTES).ok()?;
-    let text = |(what, t): (String, Vec<u8>)| Some((what, String::from_utf8(t).ok()?));
-    Second::parse(&bytes).ok()?.texts.into_iter().map(text).collect()
+    let stated = zstd::zstd_safe::get_frame_content_size(frame).ok().flatten()?;
+    let length = usize::try_from(stated).ok().filter(|n| *n <= MOST_BYTES)?;
+    let bytes = Decompressor::new().ok()?.decompress(frame, length).ok()?;
+    let all = String::from_utf8(bytes).ok()?;
+    let (mut rest, mut texts) = (all.as_str(), vec![]);
+    while !rest.is_empty() {
+        let (line, behind) = rest.split_once('\n')?;
+        let (what, length) = line.rsplit_once(' ')?;
+        let (text, behind) = behind.split_at_checked(length.parse().ok()?)?;
+        texts.push((what.to_owned(), text.to_owned()));
+        rest = behind;
+    }
+    Some(texts)
 }

@@ -17,6 +17,8 @@ use super::netlink::{Dumped, attributes, dump, hex, text, u32_at};
 use super::owners::Owners;
 use super::tcp_info;
 
+/// TCP of all families in one dump: the kernel walks its whole table of connections for each, which is most of what a reading costs.
+const TCPDIAG_GETSOCK: u16 = 18;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
@@ -76,39 +78,56 @@ const TIMERS: [&str; 5] = ["none", "on", "keepalive", "timewait", "persist"];
 /// A line per socket of the calling thread's network namespace, as long as `room` (sockets) lasts.
 pub fn sockets(netns: u64, owners: &Owners, room: &mut usize, out: &mut String) -> io::Result<Dumped> {
     let mut all = Dumped::default();
-    for protocol in [IPPROTO_TCP, IPPROTO_UDP] {
-        for family in [AF_INET, AF_INET6] {
-            let done = dump(
-                Some(SOCK_DIAG),
-                SOCK_DIAG_BY_FAMILY,
-                &request(family, protocol),
-                &mut |m| {
-                    let fits = *room > 0;
-                    *room = room.saturating_sub(1);
-                    if fits {
-                        line(netns, protocol, m, owners, out);
-                    }
-                    fits
-                },
-            );
-            let done = match done {
-                // This kernel has no such protocol, or no diagnosis for it.
-                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
-                other => other?,
-            };
-            all.changed |= done.changed;
-            all.cut |= done.cut;
+    let mut list = |protocol, message_type, request: &[u8]| {
+        let mut any = false;
+        let done = dump(Some(SOCK_DIAG), message_type, request, &mut |m| {
+            any = true;
+            let fits = *room > 0;
+            *room = room.saturating_sub(1);
+            if fits {
+                line(netns, protocol, m, owners, out);
+            }
+            fits
+        });
+        match done {
+            // This kernel has no such protocol, or no diagnosis for it.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            // What was listed is not listed again.
+            Err(_) if message_type == TCPDIAG_GETSOCK && !any => return Ok(false),
+            other => {
+                let done = other?;
+                all.changed |= done.changed;
+                all.cut |= done.cut;
+            }
+        }
+        Ok::<bool, io::Error>(true)
+    };
+    let tcp_is_done = list(IPPROTO_TCP, TCPDIAG_GETSOCK, &request_of_all())?;
+    for (protocol, done) in [(IPPROTO_TCP, tcp_is_done), (IPPROTO_UDP, false)] {
+        for family in [AF_INET, AF_INET6].iter().filter(|_| !done) {
+            list(protocol, SOCK_DIAG_BY_FAMILY, &request(*family, protocol))?;
         }
     }
     Ok(all)
 }
 
-/// struct inet_diag_req_v2: all extensions, all states but TIME_WAIT, any address.
+/// All states but TIME_WAIT.
+const STATES_ASKED: u32 = !(1 << TIME_WAIT);
+
+/// struct inet_diag_req_v2: all extensions, any address.
 fn request(family: u8, protocol: u8) -> Vec<u8> {
-    let states: u32 = !(1 << TIME_WAIT);
     let mut body = vec![family, protocol, 0xff, 0];
-    body.extend_from_slice(&states.to_ne_bytes());
+    body.extend_from_slice(&STATES_ASKED.to_ne_bytes());
     body.resize(56, 0);
+    body
+}
+
+/// struct inet_diag_req, whose family a dump does not look at (`inet_diag_dump_compat`): 4 bytes, any address, states, and no table of its own.
+fn request_of_all() -> Vec<u8> {
+    let mut body = vec![AF_INET, 0, 0, 0xff];
+    body.resize(52, 0);
+    body.extend_from_slice(&STATES_ASKED.to_ne_bytes());
+    body.extend_from_slice(&0u32.to_ne_bytes());
     body
 }
 
