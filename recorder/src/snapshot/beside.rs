@@ -12,31 +12,23 @@
 //! second 4: nics 3 after 2       what changed since number 2
 //! ```
 
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::io;
 use std::time::{Duration, Instant};
 
 use netmortem_formats::bundle::{ReadingEnd, Second};
 
-use super::netlink::Dumped;
-use super::netns::{self, Netns};
-use super::owners::Owners;
 use super::told::Told;
-use super::{MAX_NETNS, PATIENCE, links, nics, proc, qdisc, sockets};
+use super::visits::{Got, MOST_SOCKETS, Visits};
 
 /// A kind takes one part in so many of a CPU at most, by the time that it took (waiting for a busy CPU included).
 const SHARE: u32 = 200;
 /// And so many bytes each second of what changed, before compression.
 const BYTES_PER_S: u64 = 256 << 10;
-/// More sockets than these are not read every second: a whole list of them (some 1.1 kB each) would be longer than a text may be.
-const MOST_SOCKETS: usize = 2_500;
 /// The longest text.
 const MOST_BYTES: usize = 3 << 20;
 /// Where there are more, they are counted again after this.
 const TOO_MANY: Duration = Duration::from_secs(60);
-/// How often all processes are asked for their network namespaces.
-const LISTED: Duration = Duration::from_secs(60);
 /// All is told again at every so many readings of a kind: what a damaged member held is then known again.
 pub const WHOLE: u64 = 64;
 /// Fewer than so many left out are not worth a sentence.
@@ -122,10 +114,7 @@ impl Reader {
 #[derive(Debug)]
 pub struct Beside {
     readers: Vec<Reader>,
-    spaces: Vec<Netns>,
-    listed: Option<Instant>,
-    /// How often namespaces could not be entered, one after the other.
-    refused: HashMap<u64, u32>,
+    visits: Visits,
     told: Told,
 }
 
@@ -147,42 +136,43 @@ impl Beside {
         };
         Beside {
             readers: KINDS.map(reader).into(),
-            spaces: vec![],
-            listed: None,
-            refused: HashMap::new(),
+            visits: Visits::default(),
             told: Told::default(),
         }
     }
 
     /// Adds what is due to a reading.
     pub fn take(&mut self, second: &mut Second) {
+        let began = Instant::now();
         let mut readings = String::new();
-        let mut readers = std::mem::take(&mut self.readers);
-        for r in &mut readers {
-            let began = Instant::now();
+        let mut due = self.read(began).into_iter();
+        for r in &mut self.readers {
             if began < r.due {
                 r.told.skipped += 1;
                 continue;
             }
-            self.list(began);
+            let Some(mut got) = due.next() else { continue };
             if r.told.read.is_multiple_of(WHOLE) {
                 self.told.forget(r.kind);
             }
             let whole = self.told.is_new(r.kind);
-            let (texts, failed, many) = self.read(r.kind, began);
-            let texts = self.told.changed(r.kind, texts);
-            let took = began.elapsed();
+            let telling = Instant::now();
+            let texts = self.told.changed(r.kind, got.texts());
             let bytes: usize = texts.iter().map(|(_, t)| t.len()).sum();
-            r.rest(began, took, if whole { 0 } else { bytes as u64 });
+            r.rest(
+                began,
+                got.took + telling.elapsed(),
+                if whole { 0 } else { bytes as u64 },
+            );
             let too_long = texts.iter().any(|(_, t)| t.len() > MOST_BYTES);
-            if too_long || many {
+            if too_long || got.many {
                 r.due = began + TOO_MANY;
                 r.many += 1;
             }
-            if failed || too_long {
+            if got.failed || too_long {
                 // What is not told now is not known: the next builds upon nothing, and is whole.
                 r.told.failed += 1;
-                (r.last, self.listed) = (None, None);
+                r.last = None;
                 self.told.forget(r.kind);
                 continue;
             }
@@ -196,7 +186,6 @@ impl Beside {
             let texts = texts.into_iter().filter(|(_, t)| !t.is_empty());
             second.texts.extend(texts.map(|(what, t)| (what, t.into_bytes())));
         }
-        self.readers = readers;
         if !readings.is_empty() {
             second.texts.push(("readings".to_owned(), readings.into_bytes()));
         }
@@ -204,45 +193,49 @@ impl Beside {
 
     /// What is due, whole, as `pack` makes it of its texts.
     pub fn whole(&mut self, pack: &mut dyn FnMut(Texts) -> io::Result<Vec<u8>>) -> Vec<Fared> {
-        let mut readers = std::mem::take(&mut self.readers);
-        let all = readers.iter_mut().map(|r| self.whole_of(r, pack)).collect();
-        self.readers = readers;
+        let began = Instant::now();
+        let mut due = self.read(began).into_iter();
+        let mut all = vec![];
+        for r in &mut self.readers {
+            let got = if began < r.due { None } else { due.next() };
+            let Some(mut got) = got else {
+                all.push(Fared {
+                    kind: r.kind,
+                    outcome: Outcome::Rested,
+                    took: Duration::ZERO,
+                    many: false,
+                });
+                continue;
+            };
+            let packing = Instant::now();
+            let texts = got.texts();
+            let too_long = texts.iter().any(|(_, t)| t.len() > MOST_BYTES);
+            let outcome = match got.failed || too_long {
+                true => None,
+                false => pack(texts).ok().map(Outcome::Read),
+            };
+            let (took, many) = (got.took + packing.elapsed(), got.many || too_long);
+            r.rest(began, took, 0);
+            if many {
+                r.due = began + TOO_MANY;
+            }
+            all.push(Fared {
+                kind: r.kind,
+                outcome: outcome.unwrap_or(Outcome::Failed),
+                took,
+                many,
+            });
+        }
         all
     }
 
-    fn whole_of(&mut self, r: &mut Reader, pack: &mut dyn FnMut(Texts) -> io::Result<Vec<u8>>) -> Fared {
-        let began = Instant::now();
-        let mut fared = Fared {
-            kind: r.kind,
-            outcome: Outcome::Rested,
-            took: Duration::ZERO,
-            many: false,
-        };
-        if began < r.due {
-            return fared;
+    /// Those that are due, in their order.
+    fn read(&mut self, now: Instant) -> Vec<Got> {
+        let due: Vec<Kind> = self.readers.iter().filter(|r| now >= r.due).map(|r| r.kind).collect();
+        match due.is_empty() {
+            true => vec![],
+            false => self.visits.read(&due),
         }
-        self.list(began);
-        let (texts, failed, many) = self.read(r.kind, began);
-        let too_long = texts.iter().any(|(_, t)| t.len() > MOST_BYTES);
-        fared.many = many || too_long;
-        let packed = match failed || too_long {
-            true => None,
-            false => pack(texts).ok(),
-        };
-        // To pack it is part of what it costs.
-        fared.took = began.elapsed();
-        r.rest(began, fared.took, 0);
-        if fared.many {
-            r.due = began + TOO_MANY;
-        }
-        fared.outcome = match packed {
-            Some(packed) => Outcome::Read(packed),
-            None => {
-                self.listed = None;
-                Outcome::Failed
-            }
-        };
-        fared
     }
 
     /// The last reading is not in the bundle: what it told is not known there.
@@ -262,50 +255,6 @@ impl Beside {
     pub fn sentences(&self) -> Vec<String> {
         let all: Vec<_> = self.readers.iter().map(|r| (&r.told, r.many > 0)).collect();
         sentences(&all)
-    }
-
-    fn list(&mut self, now: Instant) {
-        if self.listed.is_none_or(|at| now.duration_since(at) >= LISTED) {
-            self.listed = Some(now);
-            self.spaces = netns::list();
-            // What is refused again is not asked for again.
-            self.spaces
-                .retain(|s| self.refused.get(&s.inode).is_none_or(|n| *n < 2));
-            self.spaces.truncate(MAX_NETNS);
-        }
-    }
-
-    /// Reads a kind in all namespaces; whether that failed in one, and whether there was more than is read.
-    fn read(&mut self, kind: Kind, began: Instant) -> (Texts, bool, bool) {
-        let mut all = (String::new(), String::new());
-        let mut files = vec![];
-        let mut room = MOST_SOCKETS;
-        let mut failed = false;
-        for space in &self.spaces {
-            match space.inside(|| visit(kind, space, &mut room, &mut all, &mut files)) {
-                Ok(done) => {
-                    failed |= done.is_err();
-                    self.refused.remove(&space.inode);
-                }
-                // It is gone, or the process by which it was found is.
-                Err(_) => {
-                    failed = true;
-                    *self.refused.entry(space.inode).or_default() += 1;
-                }
-            }
-            if room == 0 || began.elapsed() > PATIENCE {
-                failed = true;
-                break;
-            }
-        }
-        let (first, second) = all;
-        let texts = match kind {
-            Kind::Nics => vec![("nics".to_owned(), first)],
-            Kind::Sockets => vec![("sockets".to_owned(), first)],
-            Kind::Qdiscs => vec![("qdiscs".to_owned(), first), ("classes".to_owned(), second)],
-            Kind::Counters => files,
-        };
-        (texts, failed, room == 0)
     }
 }
 
@@ -337,43 +286,4 @@ pub fn sentences(all: &[(&ReadingEnd, bool)]) -> Vec<String> {
         MOST_BYTES >> 20
     );
     said(of(false), dear).into_iter().chain(said(of(true), much)).collect()
-}
-
-/// Inside a namespace.
-fn visit(kind: Kind, space: &Netns, room: &mut usize, out: &mut (String, String), files: &mut Texts) -> io::Result<()> {
-    let netns = space.inode;
-    match kind {
-        Kind::Nics => {
-            let (done, all) = links::links(netns, &mut String::new())?;
-            nics::nics(netns, &all, false, &mut out.0)?;
-            settled(done)
-        }
-        Kind::Qdiscs => {
-            let mut own = String::new();
-            // Those of the recorder's own are in every reading already, whole.
-            let qdiscs = if space.own { &mut own } else { &mut out.0 };
-            let (done, with_qdisc) = qdisc::qdiscs(netns, qdiscs)?;
-            settled(done)?;
-            settled(qdisc::classes(netns, &with_qdisc, &mut out.1)?)
-        }
-        Kind::Sockets => {
-            let owners = Owners::default();
-            let done = sockets::sockets(netns, &owners, room, &mut out.0)?;
-            settled(Dumped { changed: false, ..done })
-        }
-        Kind::Counters if space.own => Ok(()),
-        Kind::Counters => {
-            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-            files.extend(proc::of_namespace(netns).into_iter().map(|(what, t)| (what, text(t))));
-            Ok(())
-        }
-    }
-}
-
-/// A list that changed while it was read, or was cut, says nothing of what it lacks.
-fn settled(done: Dumped) -> io::Result<()> {
-    match done.changed || done.cut {
-        true => Err(io::ErrorKind::Interrupted.into()),
-        false => Ok(()),
-    }
 }

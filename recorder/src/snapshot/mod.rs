@@ -35,6 +35,7 @@ mod tcp_info;
 #[cfg(test)]
 mod tests;
 pub mod told;
+mod visits;
 
 use std::io;
 use std::time::{Duration, Instant};
