@@ -4,6 +4,7 @@
 mod contract;
 mod cpu;
 mod determinism;
+mod flight_beside;
 mod hostile;
 mod mtu;
 mod neighbour;
