@@ -238,7 +238,7 @@ pub struct End {
     /// What the recording cost.
     #[serde(default)]
     pub recorder: RecorderEnd,
-    /// What was read every second beside the counters, as long as it was cheap; of an ordinary recording.
+    /// What was read every second beside the counters, as long as it was cheap; of a flight in the seconds of this bundle. Of older recorders empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingEnd>,
     /// How far back the rings of a flight recorder reached; `None` for an ordinary recording.

@@ -152,7 +152,11 @@ pub fn flight(
     let drops = DropWatch::create(&tracefs, &reasons(flight))?;
     let delays = Delays::create(&tracefs, &flight.on)?;
     let mut left_out = LeftOut::default();
+    let (mut beside, no_thread) = pack::start();
+    let note = |e| format!("nothing but counters was read every second: no thread for it ({e})");
+    manifest.notes.extend(no_thread.map(note));
     let first = second::take(second::MOST_BYTES_KEPT, &mut left_out);
+    beside.ask(first.clock.monotonic_ns);
     let counters = Counters::of(&first);
     let mut others = Namespaces::of(&flight.on);
     if let Some(o) = &mut others {
@@ -160,9 +164,6 @@ pub fn flight(
         manifest.notes.extend(o.note());
     }
     check(flight, options, &counters, others.as_ref())?;
-    let (beside, no_thread) = pack::start();
-    let note = |e| format!("nothing but counters was read every second: no thread for it ({e})");
-    manifest.notes.extend(no_thread.map(note));
     let mut limits = Limits::of(options, manifest.machine.cpus_online.len());
     // It is made to be left on: no limit of time unless one is asked for.
     (limits.duration, limits.duration_is_default) = (options.duration, false);
@@ -206,7 +207,6 @@ pub fn flight(
     // Dropped first on the way out.
     let tracing = Tracing::on(&instance)?;
     flying.armed = clock::clock_pair();
-    flying.ask();
     if let Some(d) = &mut flying.drops {
         d.arm()?;
     }

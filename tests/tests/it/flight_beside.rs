@@ -24,7 +24,7 @@ fn sh(script: &str) -> Option<String> {
         .then(|| String::from_utf8_lossy(&out.stdout).into_owned())
 }
 
-/// A namespace with a device that nobody is behind; gone when the test is.
+/// A namespace with a device behind which nobody answers; gone when the test is.
 struct Space(String);
 
 impl Drop for Space {
@@ -42,7 +42,7 @@ impl Space {
         let space = Space(format!("nmit{}flight", std::process::id()));
         sh(&format!("ip netns add {}", space.0))?;
         space.inside(
-            "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 && ip link add d0 type dummy && ip addr add 10.9.7.1/24 dev d0 && ip link set d0 up && \
+            "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 && ip link add d0 type veth peer name d1 && ip addr add 10.9.7.1/24 dev d0 && ip link set d0 up && ip link set d1 up && \
              ip neigh add 10.9.7.2 lladdr 02:09:07:00:00:02 nud permanent dev d0 && tc qdisc add dev d0 root tbf rate 8bit burst 1600 limit 9000 && tc -V && ss -V",
         )?;
         Some(space)
@@ -118,7 +118,10 @@ fn fly<T: Send>(path: &Path, plant: impl FnOnce(&Receiver<()>) -> T + Send) -> R
 fn rose(of: &OverTime, netns: u64, (source, name): (&str, &str), until: i64) -> u64 {
     let mine = of.rows.iter().filter(|r| {
         let k = &r.counter;
-        (k.netns, k.source, k.name.as_str()) == (Some(netns), source, name) && r.to_ns.is_some_and(|to| to <= until)
+        // What a queue below the root drops is in the root's.
+        (k.netns, k.source, k.name.as_str()) == (Some(netns), source, name)
+            && (source != "qdisc" || k.of.ends_with(" root"))
+            && r.to_ns.is_some_and(|to| to <= until)
     });
     let rises = mine.map(|r| {
         // Nothing reaches back to before the first reading.
@@ -130,10 +133,24 @@ fn rose(of: &OverTime, netns: u64, (source, name): (&str, &str), until: i64) -> 
 
 #[test]
 fn growth_before_a_trigger_is_what_the_tools_say() {
+    let folders = ["/sys/kernel/tracing/instances", "/sys/kernel/debug/tracing/instances"];
+    if !rustix::process::geteuid().is_root() || !folders.iter().any(|f| Path::new(f).is_dir()) {
+        println!("skipped: not root, or no tracefs");
+        return;
+    }
     let Some(space) = Space::new() else {
-        println!("skipped: no network namespace with a dummy device and a tbf can be made here, or no tc or ss");
+        println!("skipped: no network namespace with a veth and a tbf can be made here, or no tc or ss");
         return;
     };
+    // On a machine that stands still a kind rests for longer than there is to wait.
+    assert!(
+        (0..3).any(|_| planted(&space)),
+        "no flight had a reading of each kind in time"
+    );
+}
+
+/// Flies and compares; whether each kind was read often enough for that.
+fn planted(space: &Space) -> bool {
     let netns = std::fs::metadata(format!("/run/netns/{}", space.0)).unwrap().ino();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -155,16 +172,19 @@ fn growth_before_a_trigger_is_what_the_tools_say() {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::USR1).unwrap();
         (before, after, unread)
     });
-    let (before, after, unread) = match flown {
-        Ok(told) => told,
-        Err(why) => {
-            println!("skipped: {why}");
-            return;
-        }
-    };
+    let (before, after, unread) = flown.unwrap();
     let bundle = path.with_file_name(format!("netmortem-it-flight-{}-000001.nmb", std::process::id()));
     let capture = open(&bundle).unwrap();
     std::fs::remove_file(bundle).unwrap();
+    let readings = capture.end.as_ref().unwrap()["readings"].clone();
+    let longest = readings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["longest_ns"].as_u64().unwrap());
+    if longest.max() > Some(15_000_000) {
+        return false;
+    }
     let until = capture.manifest.as_ref().unwrap()["flight"]["trigger"]["clock"]["monotonic_ns"]
         .as_i64()
         .unwrap();
@@ -172,7 +192,7 @@ fn growth_before_a_trigger_is_what_the_tools_say() {
     assert!(told.unknown.is_empty() && told.joined == 1, "{:?}", told.unknown);
     let grew = [("qdisc", "drops"), ("snmp", "UdpOutDatagrams")].map(|c| rose(&told, netns, c, until));
     assert_eq!(grew, [after[0] - before[0], after[1] - before[1]]);
-    assert!(grew[0] > 100 && grew[1] > 100, "{grew:?}");
+    assert!(grew[0] > 100, "{grew:?}");
     // The socket, as it was at first and before the trigger.
     let mine: Vec<_> = told
         .sockets
@@ -181,4 +201,5 @@ fn growth_before_a_trigger_is_what_the_tools_say() {
         .collect();
     assert_eq!((mine[0].numbers[0], mine[0].state.as_str()), (Some(0), "established"));
     assert_eq!((mine.last().unwrap().numbers[0], unread), (Some(4_321), 4_321));
+    true
 }
