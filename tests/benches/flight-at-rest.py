@@ -4,7 +4,7 @@
 flight-at-rest.py [--recorder 'target/release/netmortem-record'] [--profile rx] [--seconds 30] [--rounds 3]
 
 A flight and a tracing instance with the same events and rings of the same size are the same to the traced paths: nobody reads either. What differs is the
-flight's own threads, and their CPU time is counted by the kernel in ns (/proc/<pid>/task/*/schedstat), whatever else the machine does: no workload is
+flight's own threads, and their CPU time is counted by the kernel in ns (clock_getcpuclockid), whatever else the machine does: no workload is
 timed. So that, by the time that passed, is what a flight costs more, but for what its few ms of a second push out of the caches.
 
 Prints for a host at rest and for one with round trips over loopback without a pause: the share of one CPU (median and largest of the rounds, one minute or
@@ -24,11 +24,8 @@ TRACING = "/sys/kernel/tracing/instances"
 
 
 def cpu_ns(pid):
-    total = 0
-    for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/schedstat") as f:
-            total += int(f.read().split()[0])
-    return total
+    """Of the process: threads that enter other network namespaces have ended by the time that they are looked for."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
 
 
 def events(instance):
