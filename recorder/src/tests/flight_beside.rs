@@ -263,7 +263,7 @@ fn planted(again: u32) -> bool {
     assert_eq!(summary.bundles, 2);
     let bundles = folder.bundles();
     let (c, m, end) = open(&bundles[0]);
-    let (c2, m2, end2) = open(&bundles[1]);
+    let (c2, _, end2) = open(&bundles[1]);
     let longest = end.readings.iter().chain(&end2.readings).map(|r| r.longest_ns).max();
     if longest.unwrap() > 15_000_000 {
         return false;
