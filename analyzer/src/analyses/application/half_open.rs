@@ -50,6 +50,25 @@ struct Client {
     heard_ns: Option<i64>,
 }
 
+/// Those of which the last that they sent was dropped in this host.
+fn dropped(facts: &Facts, of: impl Iterator<Item = u32>) -> FxHashSet<u32> {
+    let mut last: FxHashMap<u32, (i64, i64)> = of.map(|c| (c, (i64::MIN, i64::MIN))).collect();
+    let again = facts.retransmits.iter().map(|r| (r.connection, r.time_ns));
+    for (c, at) in again.chain(facts.tx.iter().map(|t| (t.connection, t.start_ns))) {
+        if let Some(of) = c.and_then(|c| last.get_mut(&c.0)) {
+            of.0 = of.0.max(at);
+        }
+    }
+    for d in facts.drops.iter().filter(|d| d.expected == Some(false)) {
+        let c = d.owner.and_then(|o| o.connection);
+        if let Some(of) = c.and_then(|c| last.get_mut(&c.0)) {
+            of.1 = of.1.max(d.time_ns);
+        }
+    }
+    last.retain(|_, (sent, lost)| *lost > i64::MIN && lost >= sent);
+    last.into_keys().collect()
+}
+
 /// The server of which most wait.
 pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswered]) -> Option<HalfOpen> {
     let start = facts.capture.start_ns?;
@@ -91,8 +110,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
     let refused = |u: &&Unanswered| u.until == "recording" || reset.contains(&u.connection);
     let tried = unanswered.iter().filter(|u| u.retransmits >= AGAIN).filter(refused);
     let tried: FxHashSet<u32> = tried.map(|u| u.connection).collect();
-    let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
-    let dropped: FxHashSet<ConnectionId> = lost.filter_map(|d| d.owner?.connection).collect();
+    let dropped = dropped(facts, waiting.keys().copied());
     let of = |(server, mut of): (SocketAddr, Vec<Client>)| {
         of.sort_by_key(|c| (c.first_ns, c.connection));
         // The first connection that is answered when none from before it is any more.
@@ -110,7 +128,7 @@ pub(super) fn half_open(facts: &Facts, all: &[Socket<'_>], unanswered: &[Unanswe
         }
         let (n, anew_ns, since) = anew?;
         let (old, new) = of.split_at_checked(n)?;
-        if old.iter().any(|c| dropped.contains(&c.connection)) {
+        if old.iter().any(|c| dropped.contains(&c.connection.0)) {
             return None;
         }
         // A pool that was open before the recording, and is used since: its peer knows it.

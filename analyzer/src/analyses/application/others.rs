@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use super::sockets::{Role, Socket};
-use super::waited::Spans;
+use super::spans::Spans;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::stat::nearest_rank;

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::servers::{Answer, FEW_READS};
 use super::sockets::Socket;
-use super::waited::Spans;
+use super::spans::Spans;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
 

@@ -15,8 +15,9 @@
 use rustc_hash::FxHashMap;
 
 use super::parts::Part;
+use super::spans::Spans;
 use super::task;
-use super::waited::{Spans, server};
+use super::waited::server;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;

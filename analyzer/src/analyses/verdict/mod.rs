@@ -28,6 +28,7 @@ mod closes;
 mod counted;
 mod cpus;
 mod datagrams;
+mod dropped;
 mod drops;
 mod echo;
 mod ended;

@@ -294,14 +294,24 @@ fn consume_is_no_drop() {
     assert!(s.facts().drops.is_empty());
 }
 
-/// A kernel before 5.17, 5.0 and so on: fewer fields, same frees, no claims.
+/// A kernel before 5.17: what a place stands for, and no claim where it stands for several.
 #[test]
 fn an_old_kernel_without_reasons() {
     let mut s = script("6.1.192");
     s.drop_field("skb:kfree_skb", "reason");
     free(&mut s, 0, A, PING, 0x0800, 0);
+    free(&mut s, 10, A + 8, 0xdead, 0x0800, 0);
     let f = s.facts();
-    assert_eq!((f.drops[0].reason, f.drops[0].expected), (None, None));
+    let name = |d: &super::tables::DropRow| match f.names.drop_reason(d.reason) {
+        crate::table::Cell::Str(s) => s.into_owned(),
+        _ => String::new(),
+    };
+    assert!(f.names.reasons_by_place);
+    assert_eq!(
+        (name(&f.drops[0]).as_str(), f.drops[0].expected),
+        ("NO_SOCKET", Some(true))
+    );
+    assert_eq!((name(&f.drops[1]).as_str(), f.drops[1].expected), ("", None));
 }
 
 /// net_dev_queue is only a help: without it drops are still answered, and no reason against them is given.
