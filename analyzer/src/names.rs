@@ -38,6 +38,13 @@ impl Names {
             (a, None) => Cell::address(a),
         }
     }
+    /// Why a RST was sent, and whether that is inferred.
+    pub fn reset_reason(&self, reason: &str) -> String {
+        match self.reset_reasons_inferred && !reason.is_empty() {
+            true => format!("{reason} (inferred)"),
+            false => reason.to_owned(),
+        }
+    }
     /// A drop reason by name; as a number when the recording's table lacks it; empty when not recorded.
     pub fn drop_reason(&self, reason: Option<u32>) -> Cell<'_> {
         let Some(r) = reason else { return Cell::Null };

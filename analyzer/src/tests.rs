@@ -9,6 +9,7 @@ pub(crate) mod named;
 mod older;
 mod outside;
 mod perf;
+mod reasons;
 mod threads;
 
 use std::path::PathBuf;

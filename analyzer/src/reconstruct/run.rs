@@ -306,7 +306,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         sendings: trace.info.recorded("net:net_dev_queue"),
         lost,
     });
-    let reset_reasons_inferred = opens::reset_reasons::by_reads(&trace.schema, &mut opens.resets, &rx.rows);
+    let reset_reasons_inferred = opens::reset_reasons::by_reads(&trace, &mut opens.resets, (&rx.rows, &connections));
     Facts {
         gaps: trace.gaps,
         stats,

@@ -14,7 +14,7 @@ use crate::testing::rewrite::{cut_cpu, hashed, only};
 
 /// Requests, a queue that drops, GRO with RPS, a VXLAN overlay, netem on 6.1, containers, tap devices of virtual machines, a tunnel in
 /// user space recorded without receive events, and the rest.
-const SAMPLES: [&str; 14] = [
+pub(super) const SAMPLES: [&str; 14] = [
     "rpc/rpc.nmb",
     "sawtooth/sawtooth.nmb",
     "gro/gro.nmb.zst",

@@ -5,7 +5,7 @@
 //! saw no port but those of one whole range; or two connections that were given the same at once. Of datagrams also two of one new flow, as questions for A and AAAA.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::Full;
 use super::full::MOSTLY;
@@ -14,6 +14,7 @@ use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::whose::Carries;
+use crate::snapshots::field;
 
 /// Ports of one address from which it is said how many there were.
 const PORTS: usize = 8;
@@ -80,18 +81,25 @@ fn used_up(facts: &Facts, to: impl Iterator<Item = End>, n: f64) -> Option<Strin
         }
     }
     // Of sockets that were silent all the time only lists tell.
-    let own = format!("src={} dst=", std::net::SocketAddr::new(end.0.to_canonical(), end.1));
-    for line in facts.snapshots.iter().filter(|r| r.what == "sockets") {
-        let from = line.line.split_once(&own).map(|of| of.1.split_whitespace().next());
-        if let Some(from) = from.flatten().and_then(|f| f.parse::<std::net::SocketAddr>().ok()) {
-            ports.entry(from.ip().to_canonical()).or_default().insert(from.port());
+    let at = |line: &str, name: &str| -> Option<End> {
+        let of = field(line, name)?.parse::<SocketAddr>().ok()?;
+        Some((of.ip().to_canonical(), of.port()))
+    };
+    let own = (end.0.to_canonical(), end.1);
+    let lists = facts
+        .snapshots
+        .iter()
+        .filter(|r| r.what == "sockets" && field(&r.line, "proto") == Some("tcp"));
+    for r in lists.filter(|r| at(&r.line, "src") == Some(own)) {
+        if let Some((address, port)) = at(&r.line, "dst").filter(|d| d.1 != 0) {
+            ports.entry(address).or_default().insert(port);
         }
     }
     // Those of clients that are not translated lie anywhere.
     let (address, ports) = ports.into_iter().max_by_key(|(_, ports)| ports.len())?;
     let (first, last) = (*ports.first()?, *ports.last()?);
     let all = ports.len() >= PORTS && usize::from(last - first) + 1 == ports.len();
-    let at = std::net::SocketAddr::new(end.0, end.1);
+    let at = SocketAddr::new(end.0, end.1);
     all.then(|| {
         format!(
             "{at} saw {} ports of {address}, {first} to {last}, and no other",

@@ -31,8 +31,11 @@ const LEAST_NS: i64 = 1_000_000_000;
 const AT_ONCE_NS: i64 = 10_000_000;
 const FIRST_RTO_NS: i64 = 200_000_000;
 
-/// So many long silences on either side leave no chance (1 in 252) that those with drops are the longest.
+/// So many long silences on either side: that those with drops are all the longer ones is a chance of 1 in 252, were they drawn alike. Clients that slow down
+/// together make them longer by time alone, so that some must have passed behind the first drop, too; and timers vary by so much.
 const SHARP: usize = 5;
+const BEHIND: usize = 2;
+const VARIES: (i64, i64) = (100, 10_000_000);
 
 /// The event that says when a connection was opened.
 const STATES: &str = "sock:inet_sock_set_state";
@@ -130,7 +133,8 @@ fn silences(
         .flatten();
     // With whether they began before the recording: then they are as long at least; and whether they count.
     let mut silences: Vec<(i64, bool, bool)> = vec![];
-    let (mut passed, mut passed_later, mut long) = (None, None, 0usize);
+    let (mut passed, mut passed_later, mut long, mut behind) = (None, None, 0usize, 0usize);
+    let first_drop = first.values().copied().min().unwrap_or(i64::MAX);
     for (c, of) in &mut seen {
         of.sort_unstable();
         let drop = first.get(c).copied();
@@ -153,12 +157,13 @@ fn silences(
             (None, _) => before,
         };
         let gaps = before.windows(2).filter_map(|w| match w {
-            [a, b] if b.passed => b.at_ns.checked_sub(a.at_ns),
+            [a, b] if b.passed => Some((b.at_ns.checked_sub(a.at_ns)?, b.at_ns)),
             _ => None,
         });
-        for gap in gaps {
+        for (gap, at) in gaps {
             passed = passed.max(Some(gap));
             long += usize::from(gap >= LEAST_NS);
+            behind += usize::from(gap >= LEAST_NS && at > first_drop);
         }
         // One that was silent since before the recording, longer than is known, and then something passed.
         let since = before
@@ -171,9 +176,10 @@ fn silences(
     // Gaps of one timer are alike but for some us.
     let longest = passed_later.map_or(passed, |ns| ns.max(passed));
     let clear = longest.saturating_add(longest / 4).saturating_add(1);
-    let beyond = silences.iter().filter(|s| s.2 && s.0 > longest).count();
-    let least = match beyond >= SHARP && long >= SHARP {
-        true => longest.saturating_add(1),
+    let sharp = longest.saturating_add((longest / VARIES.0).max(VARIES.1));
+    let beyond = silences.iter().filter(|s| s.2 && s.0 >= sharp).count();
+    let least = match beyond >= SHARP && long >= SHARP && behind >= BEHIND {
+        true => sharp,
         false => clear,
     };
     let least = least.max(LEAST_NS);

@@ -26,6 +26,8 @@ pub struct Aborted {
     pub by: String,
     /// How many.
     pub count: u64,
+    /// The kernel does not say why these RSTs were sent.
+    pub inferred: bool,
     /// All of them had accepted these connections.
     pub server: bool,
     /// What it had sent on each, median, bytes.
@@ -70,6 +72,7 @@ pub(super) fn told(facts: &Facts, peers: &[ConnectionId]) -> Option<Aborted> {
             .map_or_else(String::new, |t| t.text().into_owned()),
         server: rows().all(|c| c.role().0 == Role::Server),
         count: peers.len() as u64,
+        inferred: facts.names.reset_reasons_inferred,
         answered_bytes: nearest_rank(&mut answered, 50)?,
         unread_bytes: nearest_rank(&mut unread, 50),
     })

@@ -135,7 +135,7 @@ pub struct Reset {
     pub sender: &'static str,
     /// Ends of the first, the local one first.
     pub label: String,
-    /// Why it was sent; empty: not told.
+    /// Why it was sent, with ` (inferred)` where the kernel does not say; empty: not told.
     pub reason: String,
     /// How many.
     pub resets: u64,
@@ -335,7 +335,7 @@ fn resets(facts: &Facts, told: impl Fn(&ResetRow) -> bool) -> (Vec<Reset>, u64) 
                     Some(_) => format!("{} > {}", end(r.from), end(r.to)),
                     None => format!("listener, port {here}"),
                 },
-                reason: r.reason.clone(),
+                reason: facts.names.reset_reason(&r.reason),
                 resets: 0,
                 first: Id::at(Kind::Reset, at),
                 first_ns: r.time_ns,

@@ -1,18 +1,24 @@
 //! Connections that pile up in accept queues: the kernel has completed them, what they ask lies unread, and their program takes none or too few of them.
 //!
 //! Needs lists of sockets from before and after the recording: `rqueue` of a listening socket is what its accept queue holds (net/ipv4/tcp_diag.c
-//! `tcp_diag_get_info`: `sk_ack_backlog`). Said where it held many both times: a burst that is just being taken is there once. It needs no drop: a queue that is
-//! long enough never overflows, and no counter of the kernel rises.
+//! `tcp_diag_get_info`: `sk_ack_backlog`). Said where it held many both times, and so many that at the rate at which connections were taken meanwhile the last one
+//! waits for [`WAIT_NS`] (Little's law): a burst that is just being taken is there once, and who takes ten thousand a second always has some. It needs no drop: a
+//! queue that is long enough never overflows, and no counter of the kernel rises. Not of flights, whose lists from before were read at the trigger.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use rustc_hash::FxHashMap;
+
 use crate::analyses::application::task as named;
 use crate::facts::Facts;
+use crate::reconstruct::tcp::states::SYN_SENT;
 use crate::snapshots::{field, hex, number};
 
 /// Connections that a queue held both times, at least.
 const MANY: u64 = 10;
+/// For how long the last of them waits, at least, ns.
+const WAIT_NS: f64 = 100_000_000.0;
 /// Sockets that are named.
 const KEPT: usize = 4;
 
@@ -33,6 +39,10 @@ pub struct Piled {
 
 /// The fullest first.
 pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
+    if facts.capture.flight.is_some() {
+        return vec![];
+    }
+    let came = came(facts);
     let listens = facts.snapshots.iter().filter(|r| r.what == "sockets");
     let listens =
         listens.filter(|r| field(&r.line, "state") == Some("listen") && field(&r.line, "proto") == Some("tcp"));
@@ -54,8 +64,14 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
             let [Some((before, _)), Some((after, line))] = of else {
                 return None;
             };
-            (before.min(after) >= MANY).then(|| Piled {
-                at: at(facts, netns, field(line, "src").unwrap_or_default()),
+            let src = field(line, "src").unwrap_or_default();
+            let port = src.rsplit(':').next().and_then(|p| p.parse::<u16>().ok())?;
+            // Of all that listen at that port: more than this one took.
+            let taken = (came.get(&port).copied().unwrap_or(0) + before).saturating_sub(after);
+            let each = facts.capture.duration_ns.max(0) as f64 / taken.max(1) as f64;
+            let waits = before.min(after) as f64 * each >= WAIT_NS;
+            (before.min(after) >= MANY && waits).then(|| Piled {
+                at: at(facts, netns, src),
                 task: task(facts, line),
                 before,
                 after,
@@ -66,6 +82,19 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
     all.sort_by(|a, b| (b.after, &a.at, &a.task).cmp(&(a.after, &b.at, &b.task)));
     all.truncate(KEPT);
     all
+}
+
+/// Connections that were accepted, or wait for it, by port: those that began in the recording.
+fn came(facts: &Facts) -> FxHashMap<u16, u64> {
+    let mut came: FxHashMap<u16, u64> = FxHashMap::default();
+    let begun = facts
+        .connections
+        .iter()
+        .filter(|c| c.born.is_some() && c.born != Some(SYN_SENT));
+    for c in begun {
+        *came.entry(c.sport).or_default() += 1;
+    }
+    came
 }
 
 /// A socket that listens on all addresses is called at those of its namespace.

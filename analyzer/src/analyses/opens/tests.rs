@@ -6,6 +6,7 @@ mod handshakes;
 mod instead;
 mod listens;
 mod on_the_way_back;
+mod piled;
 mod probed;
 mod raced;
 mod scans;

@@ -52,28 +52,32 @@ fn words(r: &FailedAccepts) -> String {
     )
 }
 
-/// `connections wait to be accepted: 53 at 10.0.0.7:8000 (gunicorn/231) when the recording ended, 25 when it began, of 2048 that its queue holds`
+/// `connections pile up in accept queues: 53 at 10.0.0.7:8000 (gunicorn/231, a queue of 2048) when the recording ended and 25 when it began: ...`
 fn piled(all: &[Piled]) -> Option<String> {
     let one = |p: &Piled| {
-        let task = if p.task.is_empty() {
+        let limit = p.limit.map(|n| format!("a queue of {n}"));
+        let who: Vec<String> = (!p.task.is_empty())
+            .then(|| p.task.clone())
+            .into_iter()
+            .chain(limit)
+            .collect();
+        let who = if who.is_empty() {
             String::new()
         } else {
-            format!(" ({})", p.task)
+            format!(" ({})", who.join(", "))
         };
         format!(
-            "{} at {}{task} when the recording ended and {} when it began",
+            "{} at {}{who} when the recording ended and {} when it began",
             p.after, p.at, p.before
         )
     };
-    let limit = all
-        .first()?
-        .limit
-        .map_or_else(String::new, |n| format!(", of {n} that a queue holds at most"));
     let each: Vec<String> = all.iter().map(one).collect();
-    Some(format!(
-        "connections pile up in accept queues: {}{limit}: their programs take none or too few of them (accept), and whatever they ask, quick or not, lies unread until then",
-        each.join(", ")
-    ))
+    (!each.is_empty()).then(|| {
+        format!(
+            "connections pile up in accept queues: {}: their programs take none or too few of them (accept; inferred), and whatever they ask, quick or not, lies unread until then",
+            each.join(", ")
+        )
+    })
 }
 
 /// `one socket wakes about 160 threads (python3) each time ...`

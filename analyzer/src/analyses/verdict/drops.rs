@@ -11,6 +11,7 @@ use crate::analyses::drops::reasons::{QUEUE_FULL, RULES, UNRESOLVED};
 use crate::analyses::drops::{Drops, Group};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
+use crate::reconstruct::xmits::NOQUEUE;
 
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
@@ -281,7 +282,12 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                     .iter()
                     .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
             // Nor a few that a queue had no room for, as any queue has now and then.
-            let full = d.lost <= NOW_AND_THEN && lost.iter().all(|g| g.reason == QUEUE_FULL);
+            let queued = |g: &Group| {
+                let syns = g.of.iter().any(|l| l.carries == "syn");
+                let down = g.qdisc.as_deref() == Some(NOQUEUE);
+                g.reason == QUEUE_FULL && !syns && !down && g.full.is_none()
+            };
+            let full = d.lost <= NOW_AND_THEN && lost.iter().all(queued);
             // One alone is nothing that is wrong by itself.
             let few = torn_down || full || d.lost == 1;
             let tone = match () {

@@ -35,7 +35,10 @@ fn behind(a: &Application, server: &str) -> String {
             .find(|s| s.server == n.of)
             .and_then(|s| s.response.p50_ns);
         let p50 = p50.map_or_else(String::new, |ns| format!(", p50 {} of all its answers", duration(ns)));
-        format!("; that one itself waited for the answer of {}{p50}", chain(n))
+        format!(
+            "; where it answers others it waited for the answer of {}{p50}, as here, most likely (inferred)",
+            chain(n)
+        )
     })
 }
 

@@ -52,6 +52,7 @@ fn aborted(r: &Reset) -> String {
         (true, _) => "them".to_owned(),
         (false, n) => format!("{n} of them"),
     };
+    let inferred = if a.inferred { ", inferred" } else { "" };
     // A client that has read enough of a download does the same.
     let early = match a.answered_bytes {
         n if n == 0 || !a.server => String::new(),
@@ -62,7 +63,7 @@ fn aborted(r: &Reset) -> String {
         ),
     };
     format!(
-        ", {by} closed {which} with {} (TCP_ABORT_ON_CLOSE){early}",
+        ", {by} closed {which} with {} (TCP_ABORT_ON_CLOSE{inferred}){early}",
         a.unread_bytes.map_or_else(
             || "data unread".into(),
             |n| format!("{} unread{}", size(n), middle(a.count))
@@ -224,6 +225,7 @@ mod tests {
                 duration_ns: 0,
                 rejected: None,
                 aborted: Some(Aborted {
+                    inferred: false,
                     by: "nginx".into(),
                     server,
                     count: 2,

@@ -35,6 +35,10 @@ pub struct Freed {
     pub(super) no_datagram: FxHashSet<usize>,
     /// Rows of packets that were refused where a route of input is looked up, on a kernel that records no reasons.
     pub(super) looked_up: Vec<usize>,
+    /// Rows of packets that were to be forwarded, of which no message tells why not, on such a kernel.
+    pub(super) not_forwarded: Vec<usize>,
+    /// The reasons are those that places stand for.
+    pub(super) by_place: bool,
     /// Sockets that rows were for, by `rx_sk`.
     pub(super) meant_for: FxHashMap<usize, ConnectionId>,
     /// What the capture lacks.
@@ -48,7 +52,17 @@ impl Freed {
     }
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
-        places::by_counter(&mut self.rows, &self.looked_up, known.counters);
+        // Counters count what was lost to the recording, too.
+        if self.by_place && !known.lost {
+            places::by_counter(&mut self.rows, &self.looked_up, known.counters);
+            if places::forwarded(&mut self.rows, &self.not_forwarded, known.counters) {
+                let unknown = self.not_forwarded.iter().map(|at| (*at, Message::Unknown));
+                self.too_big.extend(unknown);
+            }
+        }
+        if self.by_place {
+            places::others_at_input(&mut self.rows, &mut self.otherhost, known.counters);
+        }
         otherhost::judge(&mut self.rows, &self.otherhost, known);
         flooded::judge(&mut self.rows, (&self.not_mine, &self.ports), known);
         unrouted::judge(&mut self.rows, &self.unrouted, known);

@@ -1,9 +1,9 @@
 //! Which drop reason a free stands for on kernels that record none (before Linux 5.17): by the function that freed it.
 //!
-//! In: the function's name, whether the packet is the one that was queued last on that CPU, how long it was, what was said of it by ICMP, what the kernel counted.
-//! Out: a reason by the name that later kernels give the same place, or none. Only places with one cause, or with one that others are rare beside, are in the
-//! list; of two that are shared something else tells (`ip_forward`: the message or the size; `ip_rcv_finish_core`: the counter), and what nothing tells
-//! (`tcp_v4_rcv`) stays unclear. Inferred; a kernel that records reasons is never asked. TCP's own drops have no event there: `tcp_drop` freed silently.
+//! In: the function's name, whether the packet is the one that was queued last on that CPU, what was said of it by ICMP, what the kernel counted. Out: a reason by
+//! the name that later kernels give the same place, or none. Only places with one cause, or with one that others are rare beside, are in the list; of those that are
+//! shared something else must tell (`ip_forward`: the message, or counters; `ip_rcv_finish_core`: a counter; `ip_rcv_core`: that others were not counted), and what
+//! nothing tells (`tcp_v4_rcv`) stays unclear. Inferred; a kernel that records reasons is never asked. TCP's own drops have no event there: `tcp_drop` freed silently.
 //!
 //! Sources: net/ of Linux 5.15, where each of these calls `kfree_skb`, and the commits that gave these calls their reasons.
 
@@ -13,38 +13,35 @@ use super::tables::DropRow;
 use crate::counters::tables::CounterRow;
 use crate::ingest::Schema;
 
-/// Where qdisc drops are freed one after the other: as fragments of a packet are, too.
-const LIST: &str = "kfree_skb_list";
+/// Where qdisc drops are freed one after the other, as fragments of a packet are, too; and where a compiler has that inlined. What classifiers of egress drop
+/// is freed in the latter before it is queued.
+const LISTS: [&str; 3] = ["kfree_skb_list", "__dev_queue_xmit", "__dev_xmit_skb"];
 const QUEUE: &str = "QDISC_DROP";
+const OTHERHOST: &str = "OTHERHOST";
 
 /// Beginnings of functions, and the reason.
-const PLACES: [(&str, &str); 27] = [
+const PLACES: [(&str, &str); 22] = [
     // net/netfilter/core.c: a verdict of any hook, nftables' and iptables' among them.
     ("nf_hook_slow", "NETFILTER_DROP"),
     ("nft_do_chain", "NETFILTER_DROP"),
-    // net/core/dev.c: what a queue refused; no transmit queue, a device that is down, a loop.
-    ("__dev_queue_xmit", QUEUE),
-    ("__dev_xmit_skb", QUEUE),
+    // net/core/dev.c.
     ("enqueue_to_backlog", "CPU_BACKLOG"),
     // net/ipv4/ip_output.c, net/ipv6/ip6_output.c.
     ("__ip_queue_xmit", "IP_OUTNOROUTES"),
     ("ip_finish_output2", "NEIGH_CREATEFAIL"),
     ("ip6_finish_output2", "NEIGH_CREATEFAIL"),
-    // net/ipv4/arp.c, net/ipv6/ndisc.c: what waited for a neighbour that did not answer.
+    // net/ipv4/arp.c, net/ipv6/ndisc.c, net/core/neighbour.c: what waited for a neighbour that did not answer.
     ("arp_error_report", "NEIGH_FAILED"),
     ("ndisc_error_report", "NEIGH_FAILED"),
-    // net/core/neighbour.c: the rest of these.
     ("neigh_invalidate", "NEIGH_FAILED"),
-    // net/ipv4/ip_input.c, net/ipv6/ip6_input.c: a malformed header or a wrong checksum ends there, too, but is rare.
-    ("ip_rcv_core", "OTHERHOST"),
-    ("ip6_rcv_core", "OTHERHOST"),
+    // net/ipv4/ip_input.c (IPv6 drops there what it is switched off for).
+    ("ip_rcv_core", OTHERHOST),
     // net/ipv4/udp.c, net/ipv6/udp.c: a wrong checksum ends there, too, but is rare.
     ("__udp4_lib_rcv", "NO_SOCKET"),
     ("__udp6_lib_rcv", "NO_SOCKET"),
     // net/ipv4/icmp.c, net/ipv4/ping.c: handled.
     ("ping_rcv", "NO_SOCKET"),
     ("icmp_rcv", "NO_SOCKET"),
-    ("icmpv6_rcv", "NO_SOCKET"),
     // net/ipv4/ip_fragment.c, net/ipv6/reassembly.c.
     ("ip_expire", "FRAG_REASM_TIMEOUT"),
     ("ip6frag_expire", "FRAG_REASM_TIMEOUT"),
@@ -54,7 +51,6 @@ const PLACES: [(&str, &str); 27] = [
     ("inet_sock_destruct", "SOCKET_CLOSE"),
     ("inet_csk_destroy_sock", "SOCKET_CLOSE"),
     ("sk_stream_kill_queues", "SOCKET_CLOSE"),
-    ("netlink_sock_destruct", "SOCKET_CLOSE"),
     // net/sched: codel's own drops.
     ("drop_func", QUEUE),
 ];
@@ -78,18 +74,22 @@ const TOO_BIG: &str = "PKT_TOO_BIG";
 /// ICMP_TIME_EXCEEDED; ICMP_DEST_UNREACH with ICMP_FRAG_NEEDED.
 const TIME_EXCEEDED: i32 = 11;
 const FRAG_NEEDED: (i32, i32) = (3, 4);
-/// The least MTU of IPv6; links of IPv4 have hardly less. What is shorter is not too big.
-const LEAST_MTU: u32 = 1280;
+/// What the kernel counts of either (as `nstat` names it).
+const COUNTED_TOO_BIG: [&str; 2] = ["IpFragFails", "Ip6InTooBigErrors"];
+const COUNTED_RAN_OUT: [&str; 2] = ["IpInHdrErrors", "Ip6InHdrErrors"];
+
+/// What else ends where a frame for another host does.
+const COUNTED_AT_INPUT: [&str; 3] = ["IpInHdrErrors", "IpExtInCsumErrors", "IpExtInTruncatedPkts"];
 
 /// Where a route of input is looked up: of several refusals only one has a counter of its own.
 const LOOKS_UP: [&str; 2] = ["ip_rcv_finish_core", "ip_rcv_finish"];
 const REVERSE_PATH: &str = "IP_RPFILTER";
-const COUNTED: &str = "TcpExtIPReversePathFilter";
+const COUNTED_REVERSE_PATH: [&str; 1] = ["TcpExtIPReversePathFilter"];
 
 /// The names, numbered in their order.
 fn names() -> impl Iterator<Item = &'static str> {
     let mut seen: Vec<&'static str> = vec![];
-    let others = [NO_ROOM, NO_MEMORY, RAN_OUT, TOO_BIG, REVERSE_PATH];
+    let others = [QUEUE, NO_ROOM, NO_MEMORY, RAN_OUT, TOO_BIG, REVERSE_PATH];
     let all = PLACES.iter().map(|p| p.1).chain(others);
     all.filter(move |name| {
         let new = !seen.contains(name);
@@ -121,7 +121,7 @@ fn table() -> ValueTable {
 /// The reason that a place stands for. `queued`: the packet is the one that was queued last on this CPU.
 pub fn reason(location: Option<&str>, queued: bool) -> Option<u32> {
     let location = location?;
-    if location.starts_with(LIST) {
+    if LISTS.iter().any(|p| location.starts_with(p)) {
         return queued.then(|| number(QUEUE)).flatten();
     }
     let place = PLACES.iter().find(|p| location.starts_with(p.0));
@@ -143,35 +143,64 @@ pub fn forwards(location: Option<&str>) -> bool {
     location.is_some_and(|l| FORWARDS.iter().any(|p| l.starts_with(p)))
 }
 
-/// The reason of one that was not forwarded: by what its sender was told by ICMP, else by its size.
-pub fn not_forwarded(icmp: Option<(i32, i32)>, bytes: Option<u32>) -> Option<u32> {
-    match (icmp, bytes) {
-        (Some((TIME_EXCEEDED, _)), _) => number(RAN_OUT),
-        (Some(FRAG_NEEDED), _) => number(TOO_BIG),
-        (None, Some(n)) if n > LEAST_MTU => number(TOO_BIG),
-        (None, Some(_)) => number(RAN_OUT),
+/// The reason of one that was not forwarded, by what its sender was told by ICMP.
+pub fn not_forwarded(icmp: Option<(i32, i32)>) -> Option<u32> {
+    match icmp {
+        Some((TIME_EXCEEDED, _)) => number(RAN_OUT),
+        Some(FRAG_NEEDED) => number(TOO_BIG),
         _ => None,
     }
 }
 
-/// Whether a route of input was refused there.
+/// Whether a route of input is looked up there.
 pub fn looks_up(location: Option<&str>) -> bool {
     location.is_some_and(|l| LOOKS_UP.contains(&l.split('.').next().unwrap_or(l)))
 }
 
-/// Names those at these rows where the kernel counted as many, or more, that came by another way than they would be answered by.
-pub fn by_counter(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) {
-    let rises = counters.iter().filter(|c| c.name == COUNTED);
-    let rise: u64 = rises
-        .filter_map(|c| c.end?.checked_sub(c.start?))
-        .fold(0, u64::saturating_add);
-    if at.is_empty() || rise < at.len() as u64 {
-        return;
-    }
+/// By how much these counters rose, in all namespaces.
+fn rise(counters: &[CounterRow], names: &[&str]) -> u64 {
+    let rows = counters.iter().filter(|c| names.contains(&c.name.as_str()));
+    let rises = rows.filter_map(|c| c.end?.checked_sub(c.start?));
+    rises.fold(0, u64::saturating_add)
+}
+
+fn name(rows: &mut [DropRow], at: &[usize], reason: &str, location: Option<&str>) {
     for row in at.iter().copied() {
         if let Some(row) = rows.get_mut(row) {
-            row.reason = number(REVERSE_PATH);
-            (row.expected, row.why, row.confidence) = super::judge(Some(REVERSE_PATH), None, row.protocol, true);
+            row.reason = number(reason);
+            (row.expected, row.why, row.confidence) = super::judge(Some(reason), location, row.protocol, true);
+        }
+    }
+}
+
+/// Names what was refused where a route of input is looked up, where the kernel counted just as many that came by another way than they would be answered by.
+pub fn by_counter(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) {
+    if !at.is_empty() && rise(counters, &COUNTED_REVERSE_PATH) == at.len() as u64 {
+        name(rows, at, REVERSE_PATH, None);
+    }
+}
+
+/// Names what was not forwarded and of which no ICMP message tells, where only one of both causes was counted, and often enough. Returns whether that was the size.
+pub fn forwarded(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) -> bool {
+    let n = at.len() as u64;
+    let of = match (rise(counters, &COUNTED_TOO_BIG), rise(counters, &COUNTED_RAN_OUT)) {
+        (big, 0) if n > 0 && big >= n => TOO_BIG,
+        (0, ran_out) if n > 0 && ran_out >= n => RAN_OUT,
+        _ => return false,
+    };
+    name(rows, at, of, FORWARDS.first().copied());
+    of == TOO_BIG
+}
+
+/// Takes back that frames were for another host, where others are counted that end at the same place: these rows are not to be judged as such.
+pub fn others_at_input(rows: &mut [DropRow], at: &mut Vec<usize>, counters: &[CounterRow]) {
+    if rise(counters, &COUNTED_AT_INPUT) == 0 {
+        return;
+    }
+    for row in at.drain(..) {
+        if let Some(row) = rows.get_mut(row) {
+            row.reason = None;
+            (row.expected, row.why, row.confidence) = super::judge(None, None, row.protocol, true);
         }
     }
 }
@@ -187,24 +216,78 @@ mod tests {
         let of = |location, queued| name(reason(Some(location), queued));
         assert_eq!(of("nf_hook_slow", false).as_deref(), Some("NETFILTER_DROP"));
         assert_eq!(of("arp_error_report", false).as_deref(), Some("NEIGH_FAILED"));
-        // Fragments are freed there as well.
-        assert_eq!(of("kfree_skb_list", false), None);
-        assert_eq!(of("kfree_skb_list", true).as_deref(), Some("QDISC_DROP"));
+        // Fragments are freed in the one as well, what a classifier drops in the other.
+        for place in ["kfree_skb_list", "__dev_queue_xmit"] {
+            assert_eq!(of(place, false), None);
+            assert_eq!(of(place, true).as_deref(), Some("QDISC_DROP"));
+        }
+        // By the message; without one counters tell.
+        let forwarded = |icmp| name(not_forwarded(icmp));
+        assert_eq!(forwarded(Some((11, 0))).as_deref(), Some("IP_INHDR"));
+        assert_eq!(forwarded(Some((3, 4))).as_deref(), Some("PKT_TOO_BIG"));
+        assert_eq!((forwarded(Some((3, 1))), forwarded(None)), (None, None));
         // Several causes.
-        for several in [
+        let several = [
             "ip_rcv_finish_core",
             "tcp_v4_rcv",
             "ip_forward",
             "udp_queue_rcv_one_skb",
-        ] {
-            assert_eq!(of(several, true), None, "{several}");
+            "ip6_rcv_core",
+        ];
+        for place in several {
+            assert_eq!(of(place, true), None, "{place}");
         }
         assert_eq!(name(at_socket(-12)).as_deref(), Some("SOCKET_RCVBUFF"));
         assert_eq!(name(at_socket(-105)).as_deref(), Some("PROTO_MEM"));
         assert!(is_at_socket(Some("udp_queue_rcv_one_skb.part.0")));
-        assert_eq!(
-            table.entries.len(),
-            names().collect::<std::collections::BTreeSet<_>>().len()
-        );
+        let different = names().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(table.entries.len(), different.len());
+    }
+
+    fn counted(name: &str, rose: u64) -> CounterRow {
+        CounterRow {
+            source: "netstat",
+            netns: Some(1),
+            of: String::new(),
+            name: name.into(),
+            start: Some(5),
+            end: Some(5 + rose),
+        }
+    }
+
+    /// Two rows, with what counters make of them.
+    fn rows(then: impl FnOnce(&mut [DropRow])) -> Vec<(String, Option<bool>)> {
+        let mut rows = vec![crate::testing::drop_at(1), crate::testing::drop_at(2)];
+        then(&mut rows);
+        let table = table();
+        let reason = |r: &DropRow| r.reason.and_then(|n| table.name(u64::from(n))).unwrap_or_default();
+        rows.iter().map(|r| (reason(r), r.expected)).collect()
+    }
+
+    #[test]
+    fn counters_tell_where_they_leave_one_cause() {
+        let refused = |n| rows(|r| by_counter(r, &[0, 1], &[counted("TcpExtIPReversePathFilter", n)]));
+        assert_eq!(refused(2)[0], ("IP_RPFILTER".to_owned(), Some(false)));
+        // Others among them, or elsewhere: which is not known.
+        assert_eq!((refused(1)[0].0.as_str(), refused(3)[0].0.as_str()), ("", ""));
+        let of = |big, out| {
+            let counters = [counted("IpFragFails", big), counted("IpInHdrErrors", out)];
+            let mut too_big = false;
+            let rows = rows(|r| too_big = forwarded(r, &[0, 1], &counters));
+            (rows[0].0.clone(), too_big)
+        };
+        assert_eq!(of(2, 0), ("PKT_TOO_BIG".to_owned(), true));
+        assert_eq!(of(0, 3), ("IP_INHDR".to_owned(), false));
+        for unclear in [of(1, 0), of(2, 2), of(0, 0)] {
+            assert_eq!(unclear, (String::new(), false));
+        }
+        let input = |n| {
+            rows(|r| {
+                r[0].reason = number(OTHERHOST);
+                others_at_input(r, &mut vec![0], &[counted("IpExtInCsumErrors", n)]);
+            })
+        };
+        assert_eq!(input(0)[0].0, OTHERHOST);
+        assert_eq!(input(1)[0], (String::new(), None));
     }
 }

@@ -57,6 +57,9 @@ const NONE: &str = "NOT_SPECIFIED";
 const ROUTE: &str = "ip_error";
 const NO_ROUTE_OR_REFUSED: &str =
     "refused by a route of this host: prohibit, unreachable or blackhole, or there is none";
+/// Where kernels without reasons free each message, handled or not (net/ipv6/icmp.c, net/ipv4/igmp.c).
+const HANDLED: [&str; 2] = ["icmpv6_rcv", "igmp_rcv"];
+const WAS_HANDLED: &str = "ICMPv6 or IGMP message, freed there when it was handled";
 /// Of a packet that was to be forwarded, where nothing tells more.
 const NOT_FORWARDED: &str =
     "not forwarded: its TTL had run out or it was larger than the MTU of its next link (this kernel records no reason)";
@@ -163,6 +166,9 @@ pub fn judge(
                 Confidence::Unknown
             };
             (r.expected, r.why, sure)
+        }
+        None if !told && location.is_some_and(|l| HANDLED.iter().any(|p| l.starts_with(p))) => {
+            (Some(true), WAS_HANDLED, Confidence::Strong)
         }
         None if !told && places::forwards(location) => (Some(false), NOT_FORWARDED, Confidence::Strong),
         None if !told => (None, "this kernel records no drop reason", Confidence::Unknown),

@@ -63,11 +63,9 @@ impl Again {
     pub(super) fn of(retransmits: &[RetransmitRow]) -> Again {
         let mut by: FxHashMap<_, Vec<_>> = FxHashMap::default();
         let classes = [RetransmitClass::Rto, RetransmitClass::Pmtu];
-        // Where no event tells the congestion state, what a packet that came made be sent again: an ICMP message's is among it.
-        let guessed = |r: &RetransmitRow| r.class == RetransmitClass::Fast && r.confidence == Confidence::Weak;
-        for r in retransmits.iter().filter(|r| classes.contains(&r.class) || guessed(r)) {
+        for r in retransmits.iter().filter(|r| classes.contains(&r.class)) {
             if let Some(c) = r.connection {
-                let pmtu = r.class != RetransmitClass::Rto;
+                let pmtu = r.class == RetransmitClass::Pmtu;
                 by.entry((c, pmtu)).or_default().push((r.time_ns, r.confidence));
             }
         }

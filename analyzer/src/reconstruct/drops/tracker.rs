@@ -33,6 +33,9 @@ use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
 use crate::reconstruct::whose::{Carries, Owner};
 
+/// Longest frame on a link with an MTU of 1,500 bytes.
+const FRAME_BYTES: u32 = 1518;
+
 /// What a place stands for where a queue refused it.
 const QUEUE_FULL: &str = "QDISC_DROP";
 
@@ -102,6 +105,8 @@ impl Tracker for Drops<'_> {
         self.expired.remove(&(gap.cpu as u16));
         self.senders.clear();
         self.messages.remove(&(gap.cpu as u16));
+        self.refused.remove(&(gap.cpu as u16));
+        self.at_socket.remove(&(gap.cpu as u16));
     }
 }
 
@@ -165,6 +170,7 @@ pub fn walk<'f>(
         messages_recorded: trace.info.recorded("icmp:icmp_send"),
         freed: Freed {
             ports: flooded::ports(capture),
+            by_place,
             ..Freed::default()
         },
     };
@@ -232,10 +238,7 @@ impl Drops<'_> {
         let number = match (self.by_place, refused) {
             (false, _) => p.reason,
             (true, Some((_, _, rc))) if at_socket => places::at_socket(rc),
-            (true, _) if places::forwards(location) => {
-                let life = skb_id.and_then(|id| self.identity.life(id));
-                places::not_forwarded(made.map(|m| m.says), life.and_then(|l| l.bytes))
-            }
+            (true, _) if places::forwards(location) => places::not_forwarded(made.map(|m| m.says)),
             (true, _) => places::reason(location, self.queued_last(e, skb_id, p.protocol)),
         };
         let reason = number.map(|n| {
@@ -282,6 +285,12 @@ impl Drops<'_> {
         if self.by_place && expected.is_none() && places::looks_up(location) {
             self.freed.looked_up.push(self.freed.rows.len());
         }
+        if self.by_place && number.is_none() && places::forwards(location) {
+            self.freed.not_forwarded.push(self.freed.rows.len());
+        }
+        // A kernel that gives reasons tells which of those that end there found no room.
+        let no_room =
+            self.by_place || reason.is_some_and(|r| ["SOCKET_RCVBUFF", "PROTO_MEM"].iter().any(|n| r.ends_with(n)));
         let too_big = is_too_big(reason);
         if is_for_another_host(reason) {
             self.freed.otherhost.push(self.freed.rows.len());
@@ -296,7 +305,7 @@ impl Drops<'_> {
             let message = self.message(e, p, made);
             self.freed.too_big.push((self.freed.rows.len(), message));
         }
-        if at_socket && refused.is_none() {
+        if at_socket && refused.is_none() && no_room {
             self.at_socket.insert(e.cpu, self.freed.rows.len());
         }
         self.freed.rows.push(DropRow {
@@ -326,7 +335,12 @@ impl Drops<'_> {
         };
         match skb_id {
             Some(_) => skb_id == *last,
-            None => protocol != 0 && e.ts.saturating_sub(*ns) <= REFUSED_NS,
+            // Of one that was to be cut: nothing else has segments that no event saw.
+            None => {
+                let life = last.and_then(|id| self.identity.life(id));
+                let long = life.and_then(|l| l.bytes).is_some_and(|n| n > FRAME_BYTES);
+                long && protocol != 0 && e.ts.saturating_sub(*ns) <= REFUSED_NS
+            }
         }
     }
     /// What became of the ICMP message that a packet caused just before it was freed: both happen in one softirq, in which nothing

@@ -1,5 +1,7 @@
 //! Why a RST was sent, on kernels that do not say (`reason` of tcp_send_reset came with Linux 6.10): by what it answered, in which state, in whose call.
 //!
+//! (Before 6.10 mainline traces no RST of a socket in TIME_WAIT, nor one of none: only kernels with that change brought back do.)
+//!
 //! In: tcp_send_reset; received segments, once their ends are known. Out: the names that later kernels give, where only one fits. Inferred.
 //!
 //! ```text
@@ -15,8 +17,9 @@ use rustc_hash::FxHashSet;
 
 use super::tables::ResetRow;
 use crate::facts::ConnectionId;
-use crate::ingest::Schema;
+use crate::ingest::Trace;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 
 /// States (include/net/tcp_states.h).
 const TIME_WAIT: i32 = 6;
@@ -36,38 +39,39 @@ pub(super) fn of(p: &TcpSendReset<'_>, in_task: bool) -> &'static str {
     }
 }
 
+/// What was read, and whose, where reads are recorded and no event is lost.
+type Reads<'r> = Option<(&'r [RxRow], &'r [ConnectionRow])>;
+
 /// Closes that had read everything were no closes with data unread. Returns whether the reasons are inferred.
-pub fn by_reads(schema: &Schema, resets: &mut [ResetRow], rx: &[RxRow]) -> bool {
-    let told = schema
-        .format("tcp", "tcp_send_reset")
-        .is_none_or(|f| f.field("reason").is_some());
+pub fn by_reads(trace: &Trace<'_>, resets: &mut [ResetRow], (rx, connections): (&[RxRow], &[ConnectionRow])) -> bool {
+    let event = trace.schema.format("tcp", "tcp_send_reset");
+    let told = event.is_none_or(|f| f.field("reason").is_some());
     if !told {
-        unread(resets, rx);
+        let read = trace.gaps.is_empty() && trace.info.recorded("skb:skb_copy_datagram_iovec");
+        unread(resets, read.then_some((rx, connections)));
     }
     !told
 }
 
-fn unread(resets: &mut [ResetRow], rx: &[RxRow]) {
+fn unread(resets: &mut [ResetRow], reads: Reads<'_>) {
     let closed = |r: &ResetRow| r.reason == UNREAD;
-    let asked: FxHashSet<ConnectionId> = resets
-        .iter()
-        .filter(|r| closed(r))
-        .filter_map(|r| r.connection)
-        .collect();
+    let asked = resets.iter().filter(|r| closed(r)).filter_map(|r| r.connection);
+    let asked: FxHashSet<ConnectionId> = asked.collect();
     if asked.is_empty() {
         return;
     }
     let left = [RxEnd::Queued, RxEnd::Closed];
+    let (rx, connections) = reads.unwrap_or_default();
     let unread = rx.iter().filter(|r| left.contains(&r.end) && r.bytes != Some(0));
-    let unread: FxHashSet<ConnectionId> = unread
-        .filter_map(|r| r.connection)
-        .filter(|c| asked.contains(c))
-        .collect();
+    let unread = unread.filter_map(|r| r.connection).filter(|c| asked.contains(c));
+    let unread: FxHashSet<ConnectionId> = unread.collect();
+    // What lay there before the recording began no event tells.
+    let whole = |c: ConnectionId| connections.get(c.0 as usize).is_some_and(|r| r.born.is_some());
     for r in resets.iter_mut().filter(|r| closed(r)) {
         match r.connection {
             Some(c) if unread.contains(&c) => {}
-            Some(_) => LINGER.clone_into(&mut r.reason),
-            None => r.reason.clear(),
+            Some(c) if whole(c) => LINGER.clone_into(&mut r.reason),
+            _ => r.reason.clear(),
         }
     }
 }

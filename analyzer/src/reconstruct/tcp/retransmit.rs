@@ -92,7 +92,8 @@ pub fn classify(s: &Situation) -> (RetransmitClass, Confidence) {
 }
 
 /// Before Linux 5.19 no event tells the congestion state: a timer's first is a loss probe, as kernels send by default (`net.ipv4.tcp_early_retrans`), and
-/// what follows it without an ACK is an RTO; what an ACK makes sent again is fast recovery, unless it follows an RTO. All guessed.
+/// what follows it without an ACK is an RTO; what an ACK makes sent again is fast recovery. All guessed: a first RTO, and what ACKs clock out behind one, are
+/// told as the wrong one.
 fn without_states(s: &Situation) -> (RetransmitClass, Confidence) {
     match s.run {
         Some((TIMER, _)) if s.by_timer_before => (RetransmitClass::Rto, Confidence::Weak),

@@ -66,6 +66,29 @@ fn found(f: &Facts) -> Option<HalfOpen> {
     answer(f).findings().and_then(|a| a.half_open.clone())
 }
 
+/// Where the last that one sent was dropped in this host that is why nothing came.
+#[test]
+fn what_was_dropped_here_is_no_sign_of_a_peer_that_is_gone() {
+    let dropped = |ms: i64| {
+        let mut f = facts(|n| 1_990 + i64::from(n));
+        f.drops.push(crate::reconstruct::drops::tables::DropRow {
+            owner: Some(crate::reconstruct::whose::Owner {
+                connection: Some(ConnectionId(0)),
+                carries: crate::reconstruct::whose::Carries::Data,
+                task: Name::default(),
+                pid: 0,
+                confidence: crate::Confidence::Strong,
+            }),
+            expected: Some(false),
+            ..crate::testing::drop_at(ms * MS)
+        });
+        found(&f).is_some()
+    };
+    assert!(!dropped(1_992));
+    // What it sent later was not.
+    assert!(dropped(1_500));
+}
+
 #[test]
 fn who_waits_for_the_peer_of_before_is_named() {
     let f = facts(|n| 1_990 + i64::from(n));

@@ -76,6 +76,14 @@ fn without_a_port(clashes: u64, drops: u64, carries: Carries, missing: Option<u1
     for (n, port) in (40_000..40_012u16).filter(|p| Some(*p) != missing).enumerate() {
         f.connections.push(connection(10 + n as u32, (9, 443), (50, port)));
     }
+    // One that was silent all the time is in a list of sockets alone.
+    f.snapshots.push(crate::snapshots::tables::SnapshotRow {
+        what: "sockets".into(),
+        netns: None,
+        start: true,
+        end: false,
+        line: "netns=1 proto=tcp state=established src=10.0.0.9:443 dst=10.0.0.50:40012 if=0".into(),
+    });
     for (name, rose) in [("insert_failed", clashes), ("drop", drops)] {
         f.counters.push(CounterRow {
             source: "nf_conntrack",
@@ -94,7 +102,7 @@ fn syns_for_which_a_nat_has_no_port_are_told() {
     let (d, line) = without_a_port(11, 11, Carries::Syn, None);
     let full = d.groups[0].full.clone().unwrap();
     assert!(full.counted);
-    let said = "the address translation (NAT) had no free port for them: 10.0.0.9:443 saw 12 ports of 10.0.0.50, 40000 to 40011, and no other, which are all that it may use, \
+    let said = "the address translation (NAT) had no free port for them: 10.0.0.9:443 saw 13 ports of 10.0.0.50, 40000 to 40012, and no other, which are all that it may use, \
                 and nf_conntrack counted 11 more insert_failed (inferred)";
     assert_eq!(full.says, said);
     assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));

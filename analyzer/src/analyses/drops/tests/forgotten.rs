@@ -83,6 +83,57 @@ fn silent_before(mut f: Facts) -> Facts {
     f
 }
 
+/// Of `n` connections each passes after 4.0 and 4.1 s; `dropped` others lose what they send after 4.3 s or longer.
+fn near(n: u32, dropped: u32) -> Facts {
+    let mut f = facts(|c| 4_300 + i64::from(c) * 10);
+    let like = |f: &Facts, of: u32, c: u32| {
+        let own = f.tx.iter().filter(|t| t.connection == Some(ConnectionId(of)));
+        own.map(|t| TxRow {
+            connection: Some(ConnectionId(c)),
+            ..t.clone()
+        })
+        .collect::<Vec<_>>()
+    };
+    for c in 8..4 + dropped {
+        let mut row = crate::testing::tcp::connection(c);
+        (row.sport, row.dport) = (40_000 + c as u16, 6379);
+        f.connections.push(row);
+        let more = like(&f, 7, c);
+        f.tx.extend(more);
+        let mut drops: Vec<_> = f
+            .drops
+            .iter()
+            .filter(|d| d.owner.unwrap().connection == Some(ConnectionId(7)))
+            .cloned()
+            .collect();
+        for owner in drops.iter_mut().filter_map(|d| d.owner.as_mut()) {
+            owner.connection = Some(ConnectionId(c));
+        }
+        f.drops.extend(drops);
+    }
+    f.drops.sort_by_key(|d| d.time_ns);
+    f.tx.retain(|t| t.connection.is_none_or(|c| c.0 >= 4));
+    for c in 0..n {
+        f.tx.extend([100, 4_100, 8_200].map(|at| TxRow {
+            connection: Some(ConnectionId(c)),
+            start_ns: at * MS,
+            t_ack_ns: Some((at + 1) * MS),
+            end: TxEnd::Acked,
+            ..crate::testing::sent()
+        }));
+    }
+    f
+}
+
+/// What passed was silent for nearly as long: that those with drops are all longer is no chance where there are enough of both.
+#[test]
+fn a_sharp_limit_needs_no_distance() {
+    let told = found(&near(3, 5)).map(|f| (f.connections, f.silent_least_ns / MS, f.passed_most_ns / MS));
+    assert_eq!(told, Some((5, 4_340, 4_100)));
+    assert_eq!(found(&near(2, 5)), None);
+    assert_eq!(found(&near(3, 4)), None);
+}
+
 #[test]
 fn of_one_that_sent_nothing_before_its_silence_begins_where_it_is_known_to() {
     // Older than the recording: from its start on.

@@ -61,6 +61,23 @@ fn one_reason_at_two_functions_is_said_once() {
         why: "",
         ..at("elsewhere", 3)
     };
+    // A queue refuses a few now and then; where the reason is inferred that is said.
+    let tone = |n| super::super::drops::drops(&drops(vec![group(Some(false), "QDISC_DROP", n)])).0;
+    assert_eq!((tone(5), tone(6)), (Tone::Notice, Tone::Bad));
+    let inferred = Group {
+        reason_inferred: true,
+        ..group(Some(false), "NETFILTER_DROP", 7)
+    };
+    let (_, s) = super::super::drops::drops(&drops(vec![inferred]));
+    assert!(
+        s.contains("7 packets were dropped in this host for NETFILTER_DROP (inferred) at f on rs"),
+        "{s}"
+    );
+    let (_, s) = super::super::drops::drops(&drops(vec![group(Some(false), "", 7)]));
+    assert!(
+        s.contains("7 packets were dropped in this host for no recorded reason at f on rs"),
+        "{s}"
+    );
     let d = Drops {
         lost_within_ns: Some((0, 3_900_000_000)),
         ..drops(vec![at("tcp_v4_do_rcv", 237), other])

@@ -95,6 +95,23 @@ fn the_socket_of_a_send_is_that_of_its_descriptor() {
     assert_eq!(rows[3].stage(Stage::Cwnd), None);
 }
 
+/// A number that was its socket's until that closed: another thread of the process closed it, which no event ties to this one.
+#[test]
+fn nothing_is_sent_on_a_socket_that_has_closed() {
+    let of = |closed: bool| {
+        let mut s = asked(FD);
+        if closed {
+            SOCK.state(&mut s.s, BASE + 900_000, 0, SOFT, 4, 7);
+        }
+        send(&mut s, BASE + 1_000_000, FD, 200, &[200]);
+        let f = s.facts();
+        f.tx.iter()
+            .filter(|r| r.start == TxStart::Sendmsg && r.connection.is_some())
+            .count()
+    };
+    assert_eq!((of(false), of(true)), (4, 3));
+}
+
 /// All messages are small, and no event tells what a full segment is: the largest may wait for Nagle, or for what this
 /// kernel does not show.
 #[test]
