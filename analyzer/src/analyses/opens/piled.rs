@@ -37,6 +37,9 @@ pub struct Piled {
     pub limit: Option<u64>,
 }
 
+/// What a list says of a socket: how many its queue held, and its line.
+type Held<'l> = Option<(u64, &'l str)>;
+
 /// The fullest first.
 pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
     if facts.capture.flight.is_some() {
@@ -47,7 +50,7 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
     let listens =
         listens.filter(|r| field(&r.line, "state") == Some("listen") && field(&r.line, "proto") == Some("tcp"));
     let key = |l: &str| number(l, "netns").zip(hex(l, "cookie"));
-    let mut by: BTreeMap<(u64, u64), [Option<(u64, &str)>; 2]> = BTreeMap::new();
+    let mut by: BTreeMap<(u64, u64), [Held<'_>; 2]> = BTreeMap::new();
     for r in listens {
         if let (Some(key), Some(n)) = (key(&r.line), number(&r.line, "rqueue")) {
             let of = by.entry(key).or_default();

@@ -73,6 +73,9 @@ struct Made {
     message: Option<SkbId>,
 }
 
+/// When, where it was for, the error.
+type Refused = (i64, (Option<IpAddr>, u16), i32);
+
 struct Drops<'i> {
     identity: &'i Identity,
     tcp: &'i Tcp,
@@ -91,7 +94,7 @@ struct Drops<'i> {
     /// Whether such a message would have been seen, of IPv4.
     messages_recorded: bool,
     /// The datagram that its socket refused last on each CPU: when, where it was for, the error.
-    refused: FxHashMap<u16, (i64, (Option<IpAddr>, u16), i32)>,
+    refused: FxHashMap<u16, Refused>,
     /// The row of the datagram that UDP freed last on each CPU, of which nothing told yet where it was for.
     at_socket: FxHashMap<u16, usize>,
     /// The kernel records no reasons: the place stands for one.
