@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// All of them, in the order in which they are read.
+/// All of them, in the order in which they are told.
 pub const KINDS: [Kind; 4] = [Kind::Nics, Kind::Qdiscs, Kind::Sockets, Kind::Counters];
 
 /// How a kind fared in a reading that is kept whole.

@@ -27,6 +27,7 @@ mod nics;
 mod owners;
 mod proc;
 pub mod qdisc;
+mod refusals;
 pub mod second;
 pub mod settings;
 mod sockets;

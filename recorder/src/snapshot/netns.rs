@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,12 +23,11 @@ pub struct Netns {
     pub inode: u64,
     /// The recorder's own.
     pub own: bool,
-    /// Processes in it.
-    pub pids: u32,
-    /// The lowest pid in it.
-    first_pid: Option<u32>,
+    /// Processes in it, the lowest first.
+    pids: Vec<u32>,
     name: Option<String>,
-    path: PathBuf,
+    /// Where it has a name.
+    named: Vec<PathBuf>,
 }
 
 /// Inode of the recorder's own.
@@ -39,6 +39,10 @@ fn inode(path: &Path) -> Option<u64> {
     Some(fs::metadata(path).ok()?.ino())
 }
 
+fn of_process(pid: u32) -> PathBuf {
+    format!("/proc/{pid}/ns/net").into()
+}
+
 /// All that have a process or a name, the recorder's own first.
 pub fn list() -> Vec<Netns> {
     let own = own_inode();
@@ -48,16 +52,18 @@ pub fn list() -> Vec<Netns> {
         let n = all.entry(inode).or_insert_with(|| Netns {
             inode,
             own: Some(inode) == own,
-            pids: 0,
-            first_pid: pid,
+            pids: vec![],
             name: None,
-            path,
+            named: vec![],
         });
-        n.pids += u32::from(pid.is_some());
+        match pid {
+            Some(pid) => n.pids.push(pid),
+            None => n.named.push(path),
+        }
         n.name = n.name.take().or(name);
     };
     for pid in super::tasks::numbers("/proc".as_ref()) {
-        add(format!("/proc/{pid}/ns/net").into(), Some(pid), None);
+        add(of_process(pid), Some(pid), None);
     }
     for folder in NAMED {
         for name in crate::tracefs::list(folder.as_ref()) {
@@ -85,9 +91,9 @@ pub fn text(all: &[Netns]) -> String {
             "netns={} own={} pids={}",
             n.inode,
             if n.own { "yes" } else { "no" },
-            n.pids
+            n.pids.len()
         );
-        if let Some(pid) = n.first_pid {
+        if let Some(pid) = n.pids.first() {
             _ = write!(out, " first_pid={pid}");
         }
         if let Some(name) = &n.name {
@@ -109,26 +115,54 @@ impl Netns {
         self.name.as_deref() == Some(name) || self.inode.to_string() == name
     }
 
+    /// Where it can be found: a name first, which lasts longer than a process.
+    fn places(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let of_processes = self.pids.iter().map(|pid| of_process(*pid));
+        self.named.iter().cloned().chain(of_processes)
+    }
+
+    /// The first of these.
+    pub fn place(&self) -> PathBuf {
+        self.places().next().unwrap_or_default()
+    }
+
+    /// Whether it still is where it was found. (If not, it may live on by a process that has come since.)
+    pub fn is_there(&self) -> bool {
+        self.places().any(|place| inode(&place) == Some(self.inode))
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let mut why = io::Error::new(io::ErrorKind::NotFound, "it is gone");
+        for place in self.places() {
+            match File::open(place) {
+                // A pid may have been given to another process since the list was made.
+                Ok(file) if file.metadata()?.ino() == self.inode => return Ok(file),
+                Ok(_) => {}
+                // The process has ended, or is just ending.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => why = e,
+                Err(e) => return Err(e),
+            }
+        }
+        Err(why)
+    }
+
     /// Runs `work` inside; in a thread of its own unless it is ours, so that the recorder never changes its place.
-    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         if self.own {
             return Ok(work());
         }
         let enter = || {
-            let file = File::open(&self.path).map_err(|e| e.to_string())?;
-            // A pid may have been given to another process since the list was made.
-            if file.metadata().map_err(|e| e.to_string())?.ino() != self.inode {
-                return Err("it is gone".to_owned());
-            }
-            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|e| e.to_string())?;
+            let file = self.open()?;
+            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
             Ok(work())
         };
         std::thread::scope(|s| {
             // A host that is out of threads (pids.max) is one that is recorded.
-            let thread = std::thread::Builder::new()
-                .spawn_scoped(s, enter)
-                .map_err(|e| e.to_string())?;
-            thread.join().unwrap_or_else(|_| Err("its thread died".to_owned()))
+            let thread = std::thread::Builder::new().spawn_scoped(s, enter)?;
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("its thread died")))
         })
     }
 }

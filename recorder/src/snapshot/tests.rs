@@ -7,6 +7,7 @@ mod changes;
 mod groups;
 mod links;
 mod settings;
+mod visits;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

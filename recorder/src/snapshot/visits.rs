@@ -1,8 +1,16 @@
 //! Visits to all network namespaces for what is read every second beside the counters: each is entered once, by a thread of its own, for all that is due.
 //!
-//! In: kinds. Out: of each its texts, whole, how long they took, and whether they are all. It must not say what changed (`told` does).
+//! In: kinds. Out: of each its texts, whole, how long they took, and whether they are all. It must not say what changed (`told` does), nor let a kind that
+//! waits for a lock spoil another, nor take time that is nobody's: each kind rests by what it took.
+//!
+//! ```text
+//! list (each minute; sooner when one was gone) -> in each namespace: sockets, counters, then what needs rtnl: nics, qdiscs
+//! entered       what is read
+//! is gone       left out; listed again, now or as soon as that may be
+//! may not       left out for a minute
+//! other         this reading fails; left out for a minute when the next refuses, too, unless it is the recorder that lacks something
+//! ```
 
-use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -10,14 +18,15 @@ use super::beside::{Kind, Texts};
 use super::netlink::Dumped;
 use super::netns::{self, Netns};
 use super::owners::Owners;
+use super::refusals::{Refusals, is_denied};
 use super::{MAX_NETNS, PATIENCE, links, nics, proc, qdisc, sockets};
 
 /// More sockets than these are not read every second: a whole list of them (some 1.1 kB each) would be longer than a text may be.
 pub const MOST_SOCKETS: usize = 2_500;
 /// How often all processes are asked for their network namespaces.
 const LISTED: Duration = Duration::from_secs(60);
-/// A namespace that cannot be entered so often, one time after the other, is not asked again.
-const REFUSALS: u32 = 2;
+/// And how often at most where one is gone: with thousands of processes that is tens of ms.
+pub const AGAIN: Duration = Duration::from_secs(3);
 
 /// What was read of a kind.
 #[derive(Debug)]
@@ -28,7 +37,7 @@ pub struct Got {
     pub failed: bool,
     /// There is more than is read.
     pub many: bool,
-    /// What it cost, its part of entering included.
+    /// What it cost, its part of listing and entering included.
     pub took: Duration,
     room: usize,
     lists: (String, String),
@@ -36,7 +45,7 @@ pub struct Got {
 }
 
 impl Got {
-    fn new(kind: Kind) -> Got {
+    pub(super) fn new(kind: Kind) -> Got {
         Got {
             kind,
             failed: false,
@@ -46,6 +55,11 @@ impl Got {
             lists: (String::new(), String::new()),
             files: vec![],
         }
+    }
+
+    /// It took so long that no further namespace is visited for it.
+    fn is_late(&self) -> bool {
+        self.took > PATIENCE
     }
 
     /// The texts.
@@ -64,75 +78,99 @@ impl Got {
 #[derive(Debug, Default)]
 pub struct Visits {
     spaces: Vec<Netns>,
-    listed: Option<Instant>,
-    /// How often namespaces could not be entered, one time after the other.
-    refused: HashMap<u64, u32>,
+    pub(super) listed: Option<Instant>,
+    /// The list is not what there is any more.
+    stale: bool,
+    refusals: Refusals,
 }
 
 impl Visits {
-    /// Reads kinds in all namespaces. Where one cannot be entered (it is gone, or the process by which it was found is) they are listed anew.
+    /// Reads kinds in all namespaces.
     pub fn read(&mut self, kinds: &[Kind]) -> Vec<Got> {
-        let mut got = self.once(kinds);
-        for _ in 0..REFUSALS {
-            if self.listed.is_some() {
-                break;
-            }
-            let before: Vec<Duration> = got.iter().map(|g| g.took).collect();
-            got = self.once(kinds);
-            got.iter_mut().zip(before).for_each(|(g, before)| g.took += before);
-        }
-        got
-    }
-
-    fn once(&mut self, kinds: &[Kind]) -> Vec<Got> {
         let began = Instant::now();
-        self.list(began);
         let mut all: Vec<Got> = kinds.iter().map(|k| Got::new(*k)).collect();
-        for space in &self.spaces {
-            let entering = Instant::now();
-            let before: Duration = all.iter().map(|g| g.took).sum();
-            let done = space.inside(|| all.iter_mut().for_each(|g| visit(g, space)));
-            let visited = all.iter().map(|g| g.took).sum::<Duration>().saturating_sub(before);
-            let entered = entering.elapsed().saturating_sub(visited);
-            let each = entered / u32::try_from(all.len().max(1)).unwrap_or(1);
-            all.iter_mut().for_each(|g| g.took += each);
-            let late = began.elapsed() > PATIENCE;
-            if done.is_ok() {
-                self.refused.remove(&space.inode);
-            } else {
-                *self.refused.entry(space.inode).or_default() += 1;
-                self.listed = None;
-            }
-            all.iter_mut().for_each(|g| g.failed |= late || done.is_err());
-            if late {
+        self.list(if self.stale { AGAIN } else { LISTED });
+        divide(&mut all, began);
+        if self.spaces.is_empty() {
+            all.iter_mut().for_each(|g| g.failed = true);
+        }
+        let mut visited = vec![];
+        while let Some(space) = self.spaces.iter().find(|s| !visited.contains(&s.inode)) {
+            let inode = space.inode;
+            visited.push(inode);
+            if all.iter().all(|g| g.many || g.is_late()) {
+                all.iter_mut().for_each(|g| g.failed = true);
                 break;
             }
+            let done = space.inside(|| each(&mut all, &mut |g| read(g, space)));
+            let there = done.is_ok() || space.is_there();
+            let key = || (inode, space.place());
+            match done {
+                Ok(()) => self.refusals.entered(key),
+                Err(e) if there => {
+                    all.iter_mut().for_each(|g| g.failed |= !is_denied(&e));
+                    if self.refusals.count(key(), Instant::now(), &e) {
+                        self.spaces.retain(|s| s.inode != inode);
+                    }
+                }
+                // It is gone, or all processes by which it was found are: then it is in the new list.
+                Err(_) if self.list(AGAIN) => visited.retain(|v| *v != inode),
+                Err(_) => {
+                    self.spaces.retain(|s| s.inode != inode);
+                    self.stale = true;
+                }
+            }
+            divide(&mut all, began);
         }
         all
     }
 
-    fn list(&mut self, now: Instant) {
-        if self.listed.is_none_or(|at| now.duration_since(at) >= LISTED) {
-            self.listed = Some(now);
-            self.spaces = netns::list();
-            // What is refused again is not asked for again.
-            self.spaces
-                .retain(|s| self.refused.get(&s.inode).is_none_or(|n| *n < REFUSALS));
+    /// Lists them when the last list is so old; whether it did.
+    fn list(&mut self, age: Duration) -> bool {
+        let now = Instant::now();
+        if self.listed.is_some_and(|at| now.duration_since(at) < age) {
+            return false;
+        }
+        self.listed = Some(now);
+        let spaces = netns::list();
+        // Without a descriptor to read /proc by there is none; the old list is better then.
+        self.stale = !spaces.iter().any(|s| s.own);
+        if !self.stale {
+            self.spaces = spaces;
+            let refusals = &self.refusals;
+            self.spaces.retain(|s| !refusals.bar(&(s.inode, s.place()), now));
             self.spaces.truncate(MAX_NETNS);
+        }
+        !self.stale
+    }
+}
+
+/// Time that is no kind's own (listing, entering) is that of all, in equal parts: together they took all of it.
+fn divide(all: &mut [Got], began: Instant) {
+    let own: Duration = all.iter().map(|g| g.took).sum();
+    let part = began.elapsed().saturating_sub(own) / u32::try_from(all.len().max(1)).unwrap_or(1);
+    all.iter_mut().for_each(|g| g.took += part);
+}
+
+/// Inside a namespace: each kind, those first that need no rtnl, which a driver may hold for seconds. One that is late lacks this namespace.
+pub fn each(all: &mut [Got], read: &mut dyn FnMut(&mut Got) -> io::Result<()>) {
+    for rtnl in [false, true] {
+        for got in all.iter_mut().filter(|g| needs_rtnl(g.kind) == rtnl && !g.many) {
+            if got.is_late() {
+                got.failed = true;
+                continue;
+            }
+            let began = Instant::now();
+            got.failed |= read(got).is_err();
+            got.many = got.room == 0;
+            got.failed |= got.many;
+            got.took += began.elapsed();
         }
     }
 }
 
-/// Inside a namespace.
-fn visit(got: &mut Got, space: &Netns) {
-    if got.many {
-        return;
-    }
-    let began = Instant::now();
-    got.failed |= read(got, space).is_err();
-    got.many = got.room == 0;
-    got.failed |= got.many;
-    got.took += began.elapsed();
+fn needs_rtnl(kind: Kind) -> bool {
+    matches!(kind, Kind::Nics | Kind::Qdiscs)
 }
 
 fn read(got: &mut Got, space: &Netns) -> io::Result<()> {

@@ -346,7 +346,7 @@ fn without_other_namespaces_its_own_is_read() {
     assert!(c.complete, "{:?}", c.problems);
     let read = |what: &str| end.readings.iter().find(|r| r.what == what).unwrap().clone();
     assert!(read("sockets").read > 0, "{:?}", end.readings);
-    // Those that refuse are asked again at once, and then not any more.
+    // Those that may not be entered fail no reading.
     assert!(end.readings.iter().all(|r| r.failed == 0), "{:?}", end.readings);
     let all: Vec<Second> = seconds(&c).map(Result::unwrap).collect();
     let whats = all.iter().flat_map(|s| &s.texts).map(|(w, _)| w.as_str());
