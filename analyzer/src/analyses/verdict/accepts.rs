@@ -52,29 +52,25 @@ fn words(r: &FailedAccepts) -> String {
     )
 }
 
-/// `connections pile up in accept queues: 53 at 10.0.0.7:8000 (gunicorn/231, a queue of 2048) when the recording ended and 25 when it began: ...`
+/// `94 connections lay in accept queues when the recording ended, 56 when it began: 53 and 25 at 10.0.0.7:8000 (gunicorn/231, a queue of 2048), ...`
 fn piled(all: &[Piled]) -> Option<String> {
     let one = |p: &Piled| {
         let limit = p.limit.map(|n| format!("a queue of {n}"));
-        let who: Vec<String> = (!p.task.is_empty())
-            .then(|| p.task.clone())
-            .into_iter()
-            .chain(limit)
-            .collect();
-        let who = if who.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", who.join(", "))
+        let task = (!p.task.is_empty()).then(|| p.task.clone());
+        let who: Vec<String> = task.into_iter().chain(limit).collect();
+        let who = match who.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", who.join(", ")),
         };
-        format!(
-            "{} at {}{who} when the recording ended and {} when it began",
-            p.after, p.at, p.before
-        )
+        format!("{} and {} at {}{who}", p.after, p.before, p.at)
     };
     let each: Vec<String> = all.iter().map(one).collect();
+    let sum = |of: fn(&Piled) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
     (!each.is_empty()).then(|| {
         format!(
-            "connections pile up in accept queues: {}: their programs take none or too few of them (accept; inferred), and whatever they ask, quick or not, lies unread until then",
+            "{} connections lay in accept queues when the recording ended, {} when it began: {}: their programs take none or too few of them (accept; inferred), and whatever they ask, quick or not, lies unread until then",
+            sum(|p| p.after),
+            sum(|p| p.before),
             each.join(", ")
         )
     })

@@ -59,7 +59,7 @@ fn queues_that_are_long_both_times_are_told() {
         .into_iter()
         .find(|l| l.subject == "opens")
         .unwrap();
-    let says = "53 at 10.0.0.7:8000 (gunicorn/7, a queue of 2048) when the recording ended and 25 when it began";
+    let says = "53 connections lay in accept queues when the recording ended, 25 when it began: 53 and 25 at 10.0.0.7:8000 (gunicorn/7, a queue of 2048)";
     assert!(line.sentence.contains(says) && line.tone == Tone::Bad, "{line:?}");
     assert_eq!(found(&facts(30, 30)).len(), 1);
     // As many, of a server that takes ten thousand a second; and in a flight, whose lists begin at the trigger.
