@@ -27,7 +27,7 @@ const PERIODIC: usize = 3;
 const RATE: (usize, i64) = (10, 500_000_000);
 
 /// Dropped packets of one kind that have an end in common.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Lost {
     /// `data`, `syn`, `datagram`, `received`, `too_big`.
     pub carries: &'static str,

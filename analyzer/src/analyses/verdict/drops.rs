@@ -22,6 +22,10 @@ const NOW_AND_THEN: u64 = 5;
 const MANY: u64 = 100;
 /// A group that is less than this part of all drops: one in so many.
 const SMALL: u64 = 10;
+/// Groups of which it is asked whose they were (`analyses::drops`).
+const TOLD: usize = 6;
+/// Beginnings of what is said of a drop by a rule that is nothing else.
+const BY_RULE: [&str; 2] = ["a rule or policy of nftables", "a netfilter hook"];
 /// Groups of drops named one by one.
 const NAMED: usize = 3;
 
@@ -145,6 +149,14 @@ fn answered_at_once(g: &Group) -> bool {
     g.count <= FEW && told == g.count && datagrams == g.count
 }
 
+/// Dropped by a rule, and nothing tells whose, nor what for.
+fn strangers(g: &Group) -> bool {
+    let cause = g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
+    let way = g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some();
+    let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
+    g.reason == RULES && by_rule && g.of.is_empty() && !cause && !way
+}
+
 /// What most of the frees are of which nothing tells whether a packet was lost.
 fn unclear(d: &Drops) -> String {
     let most = d.groups.iter().filter(|g| g.expected.is_none());
@@ -253,12 +265,15 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 ),
                 false => said,
             };
+            // What rules drop of packets whose senders and receivers are not known here may be what they are for.
+            let rules = lost.len() <= TOLD && lost.iter().all(strangers);
             let said = match &d.unmissed {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);
                     let of = if all { "them" } else { "what a rule dropped" };
                     format!("{said}, and {} to miss {of}: {}", ways::nobody(u), ways::unmissed(u))
                 }
+                None if rules => format!("{said}, and nothing tells whose they were, nor that anybody missed them"),
                 None => said,
             };
             let s = format!(
@@ -289,7 +304,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             };
             let full = d.lost <= NOW_AND_THEN && lost.iter().all(queued);
             // One alone is nothing that is wrong by itself.
-            let few = torn_down || full || d.lost == 1;
+            let few = torn_down || full || rules || d.lost == 1;
             let tone = match () {
                 () if asked => Tone::Ok,
                 () if few || harmless => Tone::Notice,

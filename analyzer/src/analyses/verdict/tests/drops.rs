@@ -64,6 +64,27 @@ fn one_reason_at_two_functions_is_said_once() {
     // A queue refuses a few now and then; where the reason is inferred that is said.
     let tone = |n| super::super::drops::drops(&drops(vec![group(Some(false), "QDISC_DROP", n)])).0;
     assert_eq!((tone(5), tone(6)), (Tone::Notice, Tone::Bad));
+    // A rule may be there for what it drops, where nothing tells whose that was.
+    let ruled = |of: Vec<Lost>| {
+        let group = Group {
+            why: "a rule or policy of nftables",
+            of,
+            ..group(Some(false), "NETFILTER_DROP", 70)
+        };
+        super::super::drops::drops(&drops(vec![group]))
+    };
+    let (tone, s) = ruled(vec![]);
+    assert!(
+        s.contains("nothing tells whose they were, nor that anybody missed them"),
+        "{s}"
+    );
+    let theirs = Lost {
+        carries: "syn",
+        whose: "to 10.0.0.2:80".into(),
+        count: 70,
+        ..Lost::default()
+    };
+    assert_eq!((tone, ruled(vec![theirs]).0), (Tone::Notice, Tone::Bad));
     let inferred = Group {
         reason_inferred: true,
         ..group(Some(false), "NETFILTER_DROP", 7)
