@@ -154,7 +154,12 @@ fn strangers(g: &Group) -> bool {
     let cause = g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
     let way = g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some();
     let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
-    g.reason == RULES && by_rule && g.of.is_empty() && !cause && !way
+    g.reason == RULES && by_rule && g.of.is_empty() && !cause && !way && whole(g)
+}
+
+/// No event was lost: there are no more of them (`analyses::drops` has no times else).
+fn whole(g: &Group) -> bool {
+    !g.times.is_empty()
 }
 
 /// What most of the frees are of which nothing tells whether a packet was lost.
@@ -300,7 +305,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let queued = |g: &Group| {
                 let syns = g.of.iter().any(|l| l.carries == "syn");
                 let down = g.qdisc.as_deref() == Some(NOQUEUE);
-                g.reason == QUEUE_FULL && !syns && !down && g.full.is_none()
+                g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
             };
             let full = d.lost <= NOW_AND_THEN && lost.iter().all(queued);
             // One alone is nothing that is wrong by itself.
