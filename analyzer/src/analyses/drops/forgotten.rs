@@ -2,7 +2,7 @@
 //! one on the way, that nothing sent then was acknowledged (`application::Unanswered`).
 //!
 //! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`. Said where each connection with drops had been silent for longer
-//! (by a quarter; where five and five long silences tell, by anything) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
+//! (by a quarter; where five connections and five with long silences tell, by a hundredth and 10 ms) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
 //! or an address, where busy connections are hit, too.
 //!
 //! ```text
@@ -31,7 +31,7 @@ const LEAST_NS: i64 = 1_000_000_000;
 const AT_ONCE_NS: i64 = 10_000_000;
 const FIRST_RTO_NS: i64 = 200_000_000;
 
-/// So many long silences on either side: that those with drops are all the longer ones is a chance of 1 in 252, were they drawn alike. Clients that slow down
+/// So many connections with long silences on either side: that those with drops are all the longer ones is a chance of 1 in 252, were they drawn alike. Clients that slow down
 /// together make them longer by time alone, so that some must have passed behind the first drop, too; and timers vary by so much.
 const SHARP: usize = 5;
 const BEHIND: usize = 2;
@@ -160,11 +160,14 @@ fn silences(
             [a, b] if b.passed => Some((b.at_ns.checked_sub(a.at_ns)?, b.at_ns)),
             _ => None,
         });
+        // Each connection once: the silences of one are of one timer.
+        let (mut own, mut late) = (false, false);
         for (gap, at) in gaps {
             passed = passed.max(Some(gap));
-            long += usize::from(gap >= LEAST_NS);
-            behind += usize::from(gap >= LEAST_NS && at > first_drop);
+            own |= gap >= LEAST_NS;
+            late |= gap >= LEAST_NS && at > first_drop;
         }
+        (long, behind) = (long + usize::from(own), behind + usize::from(late));
         // One that was silent since before the recording, longer than is known, and then something passed.
         let since = before
             .first()

@@ -99,6 +99,9 @@ pub struct Group {
     pub last_ns: i64,
     /// Whose they were, where that is known; only of the first groups of lost packets of programs.
     pub of: Vec<Lost>,
+    /// Of how many it is known whose they were, also where that is of too many to be told; asked of the same groups only.
+    #[serde(skip)]
+    pub owned: u64,
     /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
     pub answered: Vec<Answered>,
     /// Of a queue: what filled it was for others.
@@ -276,6 +279,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             group.checks = rows.iter().filter(of_check).count() as u64;
         }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
+        group.owned = rows.len() as u64;
         if !rows.is_empty() {
             let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
             group.next_link = next_link::next_link(facts, whose, &group.reason, &rows);

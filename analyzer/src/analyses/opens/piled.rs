@@ -12,15 +12,17 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::application::task as named;
 use crate::facts::Facts;
-use crate::reconstruct::tcp::states::SYN_SENT;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV};
 use crate::snapshots::{field, hex, number};
 
 /// Connections that a queue held both times, at least.
 const MANY: u64 = 10;
 /// For how long the last of them waits, at least, ns.
 const WAIT_NS: f64 = 100_000_000.0;
-/// Sockets that are named.
-const KEPT: usize = 4;
+/// Sockets that are kept.
+const KEPT: usize = 1_000;
+/// The event that says when a connection began.
+const STATES: &str = "sock:inet_sock_set_state";
 
 /// A listening socket.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -42,7 +44,7 @@ type Held<'l> = Option<(u64, &'l str)>;
 
 /// The fullest first.
 pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
-    if facts.capture.flight.is_some() {
+    if facts.capture.flight.is_some() || !facts.gaps.is_empty() || !facts.capture.recorded(STATES) {
         return vec![];
     }
     let came = came(facts);
@@ -70,7 +72,8 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
             let src = field(line, "src").unwrap_or_default();
             let port = src.rsplit(':').next().and_then(|p| p.parse::<u16>().ok())?;
             // Of all that listen at that port: more than this one took.
-            let taken = (came.get(&port).copied().unwrap_or(0) + before).saturating_sub(after);
+            let taken = came.get(&port).copied().unwrap_or(0);
+            let taken = taken.saturating_add(before).saturating_sub(after);
             let each = facts.capture.duration_ns.max(0) as f64 / taken.max(1) as f64;
             let waits = before.min(after) as f64 * each >= WAIT_NS;
             (before.min(after) >= MANY && waits).then(|| Piled {
@@ -90,10 +93,8 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
 /// Connections that were accepted, or wait for it, by port: those that began in the recording.
 fn came(facts: &Facts) -> FxHashMap<u16, u64> {
     let mut came: FxHashMap<u16, u64> = FxHashMap::default();
-    let begun = facts
-        .connections
-        .iter()
-        .filter(|c| c.born.is_some() && c.born != Some(SYN_SENT));
+    let begins = [ESTABLISHED, SYN_RECV].map(Some);
+    let begun = facts.connections.iter().filter(|c| begins.contains(&c.born));
     for c in begun {
         *came.entry(c.sport).or_default() += 1;
     }

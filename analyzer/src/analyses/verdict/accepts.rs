@@ -3,6 +3,8 @@
 use super::sentences::{counted, moment, or_dash};
 use crate::analyses::opens::{FailedAccepts, Herd, Lookups, Opens, Piled};
 
+/// Sockets whose accept queues are told.
+const NAMED: usize = 4;
 /// Sockets that wait for a close from which it looks like a leak of descriptors.
 const LEAK: u64 = 10;
 
@@ -64,11 +66,18 @@ fn piled(all: &[Piled]) -> Option<String> {
         };
         format!("{} and {} at {}{who}", p.after, p.before, p.at)
     };
-    let each: Vec<String> = all.iter().map(one).collect();
+    let mut each: Vec<String> = all.iter().take(NAMED).map(one).collect();
+    let more = all.len().saturating_sub(NAMED) as u64;
+    each.extend((more > 0).then(|| format!("at {} more", counted(more, "socket", "sockets"))));
+    let takes = if all.len() == 1 {
+        "its program takes"
+    } else {
+        "their programs take"
+    };
     let sum = |of: fn(&Piled) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
     (!each.is_empty()).then(|| {
         format!(
-            "{} connections lay in accept queues when the recording ended, {} when it began: {}: their programs take none or too few of them (accept; inferred), and whatever they ask, quick or not, lies unread until then",
+            "{} connections lay in accept queues when the recording ended, {} when it began: {}: {takes} none or too few of them (accept; inferred), and whatever they ask, quick or not, lies unread until then",
             sum(|p| p.after),
             sum(|p| p.before),
             each.join(", ")

@@ -154,7 +154,7 @@ fn strangers(g: &Group) -> bool {
     let cause = g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
     let way = g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some();
     let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
-    g.reason == RULES && by_rule && g.of.is_empty() && !cause && !way && whole(g)
+    g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !cause && !way && whole(g)
 }
 
 /// No event was lost: there are no more of them (`analyses::drops` has no times else).
@@ -271,16 +271,26 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 false => said,
             };
             // What rules drop of packets whose senders and receivers are not known here may be what they are for.
-            let rules = lost.len() <= TOLD && lost.iter().all(strangers);
+            let asked_whose = d
+                .groups
+                .iter()
+                .filter(|g| g.expected == Some(false) && !g.background)
+                .count();
+            let rules = asked_whose <= TOLD && lost.iter().all(strangers);
             let said = match &d.unmissed {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);
                     let of = if all { "them" } else { "what a rule dropped" };
                     format!("{said}, and {} to miss {of}: {}", ways::nobody(u), ways::unmissed(u))
                 }
-                None if rules => format!("{said}, and nothing tells whose they were, nor that anybody missed them"),
+                None if rules => format!(
+                    "{said}{together}, and nothing tells whose {}",
+                    if d.lost == 1 { "it was" } else { "they were" }
+                ),
                 None => said,
             };
+            // Behind that it would be when nobody knew.
+            let together = if rules { String::new() } else { together };
             let s = format!(
                 "{said}{together} (from drop:{}); {rest}.",
                 lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)

@@ -44,6 +44,7 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     a.also_at.push(g.location.clone());
                 }
                 a.count = a.count.saturating_add(g.count);
+                a.owned = a.owned.saturating_add(g.owned);
                 a.membership = [a.membership, g.membership]
                     .into_iter()
                     .flatten()

@@ -157,11 +157,11 @@ pub fn looks_up(location: Option<&str>) -> bool {
     location.is_some_and(|l| LOOKS_UP.contains(&l.split('.').next().unwrap_or(l)))
 }
 
-/// By how much these counters rose, in all namespaces.
-fn rise(counters: &[CounterRow], names: &[&str]) -> u64 {
-    let rows = counters.iter().filter(|c| names.contains(&c.name.as_str()));
-    let rises = rows.filter_map(|c| c.end?.checked_sub(c.start?));
-    rises.fold(0, u64::saturating_add)
+/// By how much these counters rose, in all namespaces; `None`: none of them, or not all, was read both times.
+fn rise(counters: &[CounterRow], names: &[&str]) -> Option<u64> {
+    let mut rows = counters.iter().filter(|c| names.contains(&c.name.as_str())).peekable();
+    rows.peek()?;
+    rows.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.end?.checked_sub(c.start?)?)))
 }
 
 fn name(rows: &mut [DropRow], at: &[usize], reason: &str, location: Option<&str>) {
@@ -175,17 +175,20 @@ fn name(rows: &mut [DropRow], at: &[usize], reason: &str, location: Option<&str>
 
 /// Names what was refused where a route of input is looked up, where the kernel counted just as many that came by another way than they would be answered by.
 pub fn by_counter(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) {
-    if !at.is_empty() && rise(counters, &COUNTED_REVERSE_PATH) == at.len() as u64 {
+    if !at.is_empty() && rise(counters, &COUNTED_REVERSE_PATH) == Some(at.len() as u64) {
         name(rows, at, REVERSE_PATH, None);
     }
 }
 
-/// Names what was not forwarded and of which no ICMP message tells, where only one of both causes was counted, and often enough. Returns whether that was the size.
+/// Names what was not forwarded and of which no ICMP message tells, where beside what a message told only one of both causes was counted, as often. Returns whether that
+/// was the size.
 pub fn forwarded(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) -> bool {
     let n = at.len() as u64;
-    let of = match (rise(counters, &COUNTED_TOO_BIG), rise(counters, &COUNTED_RAN_OUT)) {
-        (big, 0) if n > 0 && big >= n => TOO_BIG,
-        (0, ran_out) if n > 0 && ran_out >= n => RAN_OUT,
+    let told = |reason| rows.iter().filter(|r| r.reason == number(reason)).count() as u64;
+    let rest = |names, reason| rise(counters, names)?.checked_sub(told(reason));
+    let of = match (rest(&COUNTED_TOO_BIG, TOO_BIG), rest(&COUNTED_RAN_OUT, RAN_OUT)) {
+        (Some(big), Some(0)) if n > 0 && big == n => TOO_BIG,
+        (Some(0), Some(ran_out)) if n > 0 && ran_out == n => RAN_OUT,
         _ => return false,
     };
     name(rows, at, of, FORWARDS.first().copied());
@@ -194,7 +197,7 @@ pub fn forwarded(rows: &mut [DropRow], at: &[usize], counters: &[CounterRow]) ->
 
 /// Takes back that frames were for another host, where others are counted that end at the same place: these rows are not to be judged as such.
 pub fn others_at_input(rows: &mut [DropRow], at: &mut Vec<usize>, counters: &[CounterRow]) {
-    if rise(counters, &COUNTED_AT_INPUT) == 0 {
+    if rise(counters, &COUNTED_AT_INPUT) == Some(0) {
         return;
     }
     for row in at.drain(..) {
@@ -277,10 +280,23 @@ mod tests {
             (rows[0].0.clone(), too_big)
         };
         assert_eq!(of(2, 0), ("PKT_TOO_BIG".to_owned(), true));
-        assert_eq!(of(0, 3), ("IP_INHDR".to_owned(), false));
-        for unclear in [of(1, 0), of(2, 2), of(0, 0)] {
+        assert_eq!(of(0, 2), ("IP_INHDR".to_owned(), false));
+        for unclear in [of(1, 0), of(2, 2), of(0, 0), of(0, 3)] {
             assert_eq!(unclear, (String::new(), false));
         }
+        // One that was not read counts nothing.
+        let unread = [counted("IpFragFails", 2)];
+        assert!(
+            rows(|r| assert!(!forwarded(r, &[0, 1], &unread)))
+                .iter()
+                .all(|r| r.0.is_empty())
+        );
+        // A message tells of one of them: that leaves one of the two that were counted.
+        let told = rows(|r| {
+            r[0].reason = number(RAN_OUT);
+            forwarded(r, &[1], &[counted("IpFragFails", 0), counted("IpInHdrErrors", 2)]);
+        });
+        assert_eq!(told[1].0, "IP_INHDR");
         let input = |n| {
             rows(|r| {
                 r[0].reason = number(OTHERHOST);

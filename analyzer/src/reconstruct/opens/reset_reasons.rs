@@ -19,6 +19,7 @@ use super::tables::ResetRow;
 use crate::facts::ConnectionId;
 use crate::ingest::Trace;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 
 /// States (include/net/tcp_states.h).
@@ -65,13 +66,47 @@ fn unread(resets: &mut [ResetRow], reads: Reads<'_>) {
     let unread = rx.iter().filter(|r| left.contains(&r.end) && r.bytes != Some(0));
     let unread = unread.filter_map(|r| r.connection).filter(|c| asked.contains(c));
     let unread: FxHashSet<ConnectionId> = unread.collect();
-    // What lay there before the recording began no event tells.
-    let whole = |c: ConnectionId| connections.get(c.0 as usize).is_some_and(|r| r.born.is_some());
+    // What lay there before the recording began no event tells: its first state is that of a beginning.
+    let begins = [ESTABLISHED, SYN_SENT, SYN_RECV].map(Some);
+    let whole = |c: ConnectionId| connections.get(c.0 as usize).is_some_and(|r| begins.contains(&r.born));
     for r in resets.iter_mut().filter(|r| closed(r)) {
         match r.connection {
             Some(c) if unread.contains(&c) => {}
             Some(c) if whole(c) => LINGER.clone_into(&mut r.reason),
             _ => r.reason.clear(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::confidence::Confidence;
+    use crate::reconstruct::opens::tables::Sender;
+
+    fn told(born: Option<i32>, reads: bool) -> String {
+        let mut row = crate::testing::tcp::connection(0);
+        row.born = born;
+        let mut reset = ResetRow {
+            time_ns: 5,
+            received: false,
+            connection: Some(ConnectionId(0)),
+            from: None,
+            to: None,
+            reason: UNREAD.into(),
+            sender: Sender::Here,
+            confidence: Confidence::Strong,
+        };
+        unread(std::slice::from_mut(&mut reset), reads.then_some((&[], &[row])));
+        reset.reason
+    }
+
+    #[test]
+    fn a_close_without_data_unread_is_known_of_a_whole_life_alone() {
+        assert_eq!(told(Some(SYN_SENT), true), LINGER);
+        // Its first event is its close; reads are not recorded.
+        assert_eq!(told(Some(CLOSE), true), "");
+        assert_eq!(told(None, true), "");
+        assert_eq!(told(Some(SYN_SENT), false), "");
     }
 }

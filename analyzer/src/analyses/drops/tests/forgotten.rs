@@ -113,7 +113,12 @@ fn near(n: u32, dropped: u32) -> Facts {
     }
     f.drops.sort_by_key(|d| d.time_ns);
     f.tx.retain(|t| t.connection.is_none_or(|c| c.0 >= 4));
-    for c in 0..n {
+    for c in (0..n).map(|c| if c < 4 { c } else { c - 4 + (4 + dropped).max(8) }) {
+        if c >= 4 {
+            let mut row = crate::testing::tcp::connection(c);
+            (row.sport, row.dport) = (40_000 + c as u16, 6379);
+            f.connections.push(row);
+        }
         f.tx.extend([100, 4_100, 8_200].map(|at| TxRow {
             connection: Some(ConnectionId(c)),
             start_ns: at * MS,
@@ -128,10 +133,10 @@ fn near(n: u32, dropped: u32) -> Facts {
 /// What passed was silent for nearly as long: that those with drops are all longer is no chance where there are enough of both.
 #[test]
 fn a_sharp_limit_needs_no_distance() {
-    let told = found(&near(3, 5)).map(|f| (f.connections, f.silent_least_ns / MS, f.passed_most_ns / MS));
+    let told = found(&near(5, 5)).map(|f| (f.connections, f.silent_least_ns / MS, f.passed_most_ns / MS));
     assert_eq!(told, Some((5, 4_340, 4_100)));
-    assert_eq!(found(&near(2, 5)), None);
-    assert_eq!(found(&near(3, 4)), None);
+    assert_eq!(found(&near(4, 5)), None);
+    assert_eq!(found(&near(5, 4)), None);
 }
 
 #[test]
