@@ -12,7 +12,7 @@ use netmortem_formats::bundle::{End, Second, seconds};
 
 use super::child::become_nobody;
 use super::flight::{Folder, flight_of, fly, flying};
-use super::harness::{PATIENCE, open, sh, tracefs_or_skip};
+use super::harness::{PATIENCE, open, out_datagrams, sh, tracefs_or_skip};
 use super::pair::Pair;
 
 const KINDS: [&str; 4] = ["nics", "qdiscs", "sockets", "counters"];
@@ -110,13 +110,7 @@ fn theirs(a: &str, socket: &TcpStream) -> State {
         all.insert(format!("nic {name}"), value.parse().unwrap());
     }
     let snmp = run(&format!("ip netns exec {a} cat /proc/net/snmp"));
-    let udp: Vec<Vec<&str>> = snmp
-        .lines()
-        .filter(|l| l.starts_with("Udp: "))
-        .map(|l| l.split(' ').collect())
-        .collect();
-    let at = udp[0].iter().position(|n| *n == "OutDatagrams").unwrap();
-    all.insert("Udp OutDatagrams".into(), udp[1][at].parse().unwrap());
+    all.insert("Udp OutDatagrams".into(), out_datagrams(&snmp));
     // ESTAB 1234 0 127.0.0.1:1 127.0.0.1:2, then skmem:(r2304,rb131072,...)
     let (local, peer) = (socket.local_addr().unwrap().port(), socket.peer_addr().unwrap().port());
     let ss = run(&format!("ss -tnHOm src 127.0.0.1:{local} dst 127.0.0.1:{peer}"));

@@ -151,3 +151,14 @@ pub fn tracing_is_on(root: &Path, pid: u32) -> bool {
         .iter()
         .any(|n| std::fs::read(root.join("instances").join(n).join("tracing_on")).is_ok_and(|t| t == b"1\n"))
 }
+
+/// Datagrams that a namespace's UDP sent, of its /proc/net/snmp.
+pub fn out_datagrams(snmp: &str) -> u64 {
+    let udp: Vec<Vec<&str>> = snmp
+        .lines()
+        .filter(|l| l.starts_with("Udp:"))
+        .map(|l| l.split(' ').collect())
+        .collect();
+    let at = udp[0].iter().position(|n| *n == "OutDatagrams").unwrap();
+    udp[1][at].parse().unwrap()
+}

@@ -65,10 +65,10 @@ pub use whose::{FROM, Lost, owner};
 
 /// Where a qdisc's drops are freed (net/core/dev.c), and where kernels are that free them as a list.
 const QDISC_PLACE: &str = "__dev_queue_xmit";
-const LIST_PLACE: &str = "kfree_skb_list_reason";
+const LIST_PLACE: &str = "kfree_skb_list";
 
 /// Groups of lost packets of which it is told whose they were.
-const OWNED: usize = 6;
+pub(crate) const OWNED: usize = 6;
 
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -309,7 +309,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
     }
     let mut groups: Vec<Group> = vec![];
     for ((reason, location, dev, expected, background, why), (count, (first_ns, first_drop), last_ns)) in by {
-        let there = location == QDISC_PLACE || location == LIST_PLACE && reason == reasons::QUEUE_FULL;
+        let there = location == QDISC_PLACE || location.starts_with(LIST_PLACE) && reason == reasons::QUEUE_FULL;
         let by_qdisc = there && expected == Some(false) && !dev.is_empty();
         groups.push(Group {
             qdisc: by_qdisc.then(|| qdisc(facts, &dev)).flatten(),

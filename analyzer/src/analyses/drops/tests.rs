@@ -99,6 +99,20 @@ fn a_queue_is_named_by_its_kind() {
         f.drops.push(drop_row(10, 3, 0x10, Some(false)));
         let Outcome::Findings(d) = answer(&f) else { panic!() };
         assert_eq!(d.groups[0].qdisc.as_deref(), expect);
+        // Others free them as a list, by its older name, too; for another reason that is no queue's.
+        for (at, reason, list) in [
+            ("kfree_skb_list_reason", "QDISC_DROP", expect),
+            ("kfree_skb_list", "QDISC_DROP", expect),
+            ("kfree_skb_list", "OTHERHOST", None),
+        ] {
+            f.names.locations.insert(0x10, at.into());
+            f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
+                entries: vec![(3, reason.into())],
+                kind: netmortem_formats::event_format::ValueTableKind::Symbolic,
+            });
+            let Outcome::Findings(d) = answer(&f) else { panic!() };
+            assert_eq!(d.groups[0].qdisc.as_deref(), list, "{at}");
+        }
     }
 }
 

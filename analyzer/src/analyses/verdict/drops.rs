@@ -8,7 +8,7 @@ use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, ways};
 use crate::analyses::drops::reasons::{QUEUE_FULL, RULES, UNRESOLVED};
-use crate::analyses::drops::{Drops, Group};
+use crate::analyses::drops::{Drops, Group, OWNED};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 use crate::reconstruct::xmits::NOQUEUE;
@@ -22,8 +22,6 @@ const NOW_AND_THEN: u64 = 5;
 const MANY: u64 = 100;
 /// A group that is less than this part of all drops: one in so many.
 const SMALL: u64 = 10;
-/// Groups of which it is asked whose they were (`analyses::drops`).
-const TOLD: usize = 6;
 /// Beginnings of what is said of a drop by a rule that is nothing else.
 const BY_RULE: [&str; 2] = ["a rule or policy of nftables", "a netfilter hook"];
 /// Groups of drops named one by one.
@@ -276,7 +274,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 .iter()
                 .filter(|g| g.expected == Some(false) && !g.background)
                 .count();
-            let rules = asked_whose <= TOLD && lost.iter().all(strangers);
+            let rules = asked_whose <= OWNED && lost.iter().all(strangers);
             let said = match &d.unmissed {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);

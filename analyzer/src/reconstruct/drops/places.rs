@@ -16,7 +16,8 @@ use crate::ingest::Schema;
 /// Where qdisc drops are freed one after the other, as fragments of a packet are, too; and where a compiler has that inlined. What classifiers of egress drop
 /// is freed in the latter before it is queued.
 const LISTS: [&str; 3] = ["kfree_skb_list", "__dev_queue_xmit", "__dev_xmit_skb"];
-const QUEUE: &str = "QDISC_DROP";
+/// A queue refused it.
+pub const QUEUE: &str = "QDISC_DROP";
 const OTHERHOST: &str = "OTHERHOST";
 
 /// Beginnings of functions, and the reason.

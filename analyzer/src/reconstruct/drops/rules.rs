@@ -61,8 +61,7 @@ const NO_ROUTE_OR_REFUSED: &str =
 const HANDLED: [&str; 2] = ["icmpv6_rcv", "igmp_rcv"];
 const WAS_HANDLED: &str = "ICMPv6 or IGMP message, freed there when it was handled";
 /// Of a packet that was to be forwarded, where nothing tells more.
-const NOT_FORWARDED: &str =
-    "not forwarded: its TTL had run out or it was larger than the MTU of its next link (this kernel records no reason)";
+const NOT_FORWARDED: &str = "not forwarded: its TTL had run out or it was larger than the MTU of its next link";
 /// ETH_P_IP.
 const IP: u16 = 0x0800;
 /// Beginnings of reasons that only packets of IP have.

@@ -36,9 +36,6 @@ use crate::reconstruct::whose::{Carries, Owner};
 /// Longest frame on a link with an MTU of 1,500 bytes.
 const FRAME_BYTES: u32 = 1518;
 
-/// What a place stands for where a queue refused it.
-const QUEUE_FULL: &str = "QDISC_DROP";
-
 /// Where qdisc drops are freed, right after the enqueue that caused them (net/core/dev.c).
 const QDISC_PLACE: &str = "__dev_queue_xmit";
 
@@ -254,7 +251,7 @@ impl Drops<'_> {
             self.names.entry(n).or_insert_with(name).as_str()
         });
         let owner = sender(e, (reason, location), skb_id);
-        let at_queue = location == Some(QDISC_PLACE) || self.by_place && reason == Some(QUEUE_FULL);
+        let at_queue = location == Some(QDISC_PLACE) || self.by_place && reason == Some(places::QUEUE);
         // A segment dropped by the qdisc that built it has no life; the packet queued last on this CPU named its device.
         let (dev, cut_from) = match location {
             Some(_) if at_queue && dev.is_empty() => {

@@ -9,7 +9,7 @@ use netmortem_formats::bundle::Second;
 
 use super::{Pair, lines};
 use crate::snapshot::beside::Beside;
-use crate::tests::harness::wait_for;
+use crate::tests::harness::{out_datagrams, wait_for};
 
 /// The latest of each number: `netns/<inode>/net/snmp` by group and name, lists by what names a line.
 fn lay(over: &mut BTreeMap<String, String>, second: &Second) {
@@ -92,13 +92,7 @@ fn readings_laid_one_over_the_other_are_what_the_kernel_says() {
     };
     let theirs = || {
         let text = pair.exec(&pair.0[0], &["cat", "/proc/net/snmp"]);
-        let udp: Vec<Vec<&str>> = text
-            .lines()
-            .filter(|l| l.starts_with("Udp:"))
-            .map(|l| l.split(' ').collect())
-            .collect();
-        let at = udp[0].iter().position(|n| *n == "OutDatagrams").unwrap();
-        udp[1][at].parse::<u64>().unwrap()
+        out_datagrams(&text)
     };
     assert_eq!((sent(&now), theirs() >= 80), (theirs(), true));
     assert_eq!(b.end().iter().filter(|r| r.failed > 3).count(), 0, "{:?}", b.end());
