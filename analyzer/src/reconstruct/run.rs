@@ -119,7 +119,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);
             let mut drops = drops::walk(&trace, capture, (&identity, &tcp), (reasons.as_ref(), by_place));
             let mut lineage = lineage::walk(&trace, capture, &identity, &tcp);
-            let mut sent = datagrams::walk(&trace, capture, &threads, &comms);
+            let mut sent = datagrams::walk(&trace, capture, &identity, (&threads, &comms));
             together(&trace, for_rx, &mut [&mut rx, &mut drops, &mut lineage, &mut sent]);
             let (mut rx, drops, lineage) = (rx.finish(), (drops.finish(), sent.finish()), lineage.finish());
             receive::closed(&mut rx.rows, &tcp.states);
@@ -367,6 +367,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),
+        udp_by_calls: datagrams.by_calls,
         udp_turns: datagrams.turns,
         udp_sockets: datagrams.sockets,
         udp_copies: datagrams.copies,

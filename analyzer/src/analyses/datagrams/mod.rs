@@ -168,6 +168,13 @@ fn in_vain(t: &TurnRow, s: &SocketRow) -> bool {
 
 /// Events without which nothing is said of UDP.
 const NEEDED: [&str; 3] = ["sock:sock_send_length", "sock:sock_recv_length", "sock:sk_data_ready"];
+/// The same where sockets are told by calls and the packets in them.
+const NEEDED_OF_CALLS: [&str; 4] = [
+    "net:net_dev_queue",
+    "skb:consume_skb",
+    "syscalls:sys_enter_sendto",
+    "syscalls:sys_enter_recvfrom",
+];
 /// Linux 6.10 to 6.12 wake no reader, and fire no `sk_data_ready`, for a datagram that comes to a queue that is not empty (commit
 /// 612b1c0dec5b, taken back since): how many came is not known there.
 const UNTOLD: [&str; 3] = ["6.10.", "6.11.", "6.12."];
@@ -175,7 +182,15 @@ const UNTOLD: [&str; 3] = ["6.10.", "6.11.", "6.12."];
 /// Whether each datagram that came is told.
 fn each_is_told(facts: &Facts) -> bool {
     let release = format!("{}.", facts.capture.kernel_release);
-    !UNTOLD.iter().any(|of| release.starts_with(of))
+    !facts.udp_by_calls && !UNTOLD.iter().any(|of| release.starts_with(of))
+}
+
+/// The event for want of which nothing is said of who sent, read or waited for datagrams.
+pub(crate) fn untold(facts: &Facts) -> Option<String> {
+    match facts.udp_by_calls {
+        true => not_recorded(facts, &NEEDED_OF_CALLS),
+        false => not_recorded(facts, &NEEDED),
+    }
 }
 
 /// Thread or process, the socket to which its datagrams came, or the address.
@@ -185,8 +200,7 @@ type Key = (i32, Option<u32>, String);
 pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let used = !facts.udp_turns.is_empty() || !facts.udp_sockets.is_empty();
     // Without one of them nothing is said of what was sent, came or was read, nor of who waited for what.
-    let because = not_recorded(facts, &NEEDED).or_else(|| {
-        // Kernels before 6.3 name no socket of a datagram.
+    let because = untold(facts).or_else(|| {
         let sent = facts.tx.iter().any(|r| r.kind == TxKind::Udp);
         let known = facts.unknown.iter().find(|r| r.subject == "datagrams");
         known.filter(|_| sent && !used).map(|r| r.because.clone())

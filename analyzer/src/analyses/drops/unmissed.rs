@@ -6,6 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::reasons::RULES;
+use crate::analyses::datagrams::untold;
 use crate::analyses::not_recorded;
 use crate::analyses::opens::{monitored, scanning};
 use crate::facts::{ConnectionId, Facts};
@@ -37,13 +38,8 @@ pub struct Unmissed {
     pub others: u64,
 }
 
-/// Without these a wait for an answer would not be seen.
-const WAITS: [&str; 4] = [
-    "sock:sock_send_length",
-    "sock:sock_recv_length",
-    "sock:sk_data_ready",
-    "syscalls:sys_enter_epoll_wait",
-];
+/// Without it a wait for an answer would not be seen.
+const WAITS: &str = "syscalls:sys_enter_epoll_wait";
 /// Waits for whatever its program asked of it.
 const OF_ANY: &str = "io_uring_enter";
 
@@ -53,7 +49,7 @@ struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
 impl OneWay {
     fn of(facts: &Facts) -> OneWay {
         let mut of: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
-        if not_recorded(facts, &WAITS).is_some() {
+        if untold(facts).or_else(|| not_recorded(facts, &[WAITS])).is_some() {
             return OneWay(of);
         }
         // Of several threads another one may wait, which no event ties to the socket.

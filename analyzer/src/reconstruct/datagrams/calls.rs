@@ -4,9 +4,13 @@ use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::sys_enter::SysEnter;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
 
-use super::tracker::Machine;
+use super::tracker::{MSG_ERRQUEUE, Machine};
 use crate::ingest::Schema;
 use crate::reconstruct::dispatch::Routes;
+use crate::reconstruct::tcp::MSG_PEEK;
+
+/// With one of these a receive call takes no datagram.
+const NO_DATAGRAM: u32 = (MSG_PEEK | MSG_ERRQUEUE) as u32;
 
 /// What a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +30,10 @@ pub(super) struct Call {
     pub(super) what: Use,
     pub(super) fd: Option<i32>,
     pub(super) begin: i64,
+    /// It only looks at what came (MSG_PEEK), or reads messages of errors.
+    pub(super) looks: bool,
+    /// It returns the number of messages (`sendmmsg`, `recvmmsg`).
+    pub(super) counts: bool,
 }
 
 /// What a call of that name is for; polls say their descriptors in the argument at that place.
@@ -47,11 +55,21 @@ pub(super) fn route(r: &mut Routes<Machine<'_>>, s: &Schema<'_>) {
     for f in s.formats().iter().filter(|f| f.system == SysEnter::SYSTEM) {
         if let Some((what, count)) = f.name.strip_prefix("sys_enter_").and_then(used) {
             let Ok(b) = SysEnter::bind(f, s.endian) else { continue };
+            let counts = f.name.ends_with("mmsg");
             r.raw(f.id, move |t, e| {
                 let x = SysEnter::read(&b, e.payload);
                 let of = count.and_then(|at| x?.args.get(at).copied().flatten());
-                let what = if of == Some(1) { Use::PollOne } else { what };
-                t.enter(e, what, x.and_then(|x| x.fd));
+                let flags = x.and_then(|x| x.flags).unwrap_or(0);
+                t.enter(
+                    e,
+                    Call {
+                        what: if of == Some(1) { Use::PollOne } else { what },
+                        fd: x.and_then(|x| x.fd),
+                        begin: e.ts,
+                        looks: what == Use::Receive && flags & NO_DATAGRAM != 0,
+                        counts,
+                    },
+                );
             });
         } else if f.name.strip_prefix("sys_exit_").and_then(used).is_some() {
             let Ok(b) = SysExit::bind(f, s.endian) else { continue };

@@ -19,10 +19,12 @@
 //! A copy is a datagram that no send call made, queued on a device right beside one of the same length, where both came to the same socket
 //! (nft `dup`, tc `mirred`); or the second complete packet of one send call that came there.
 //!
-//! Not seen: which thread of several that share a socket waits for what another sent; sockets used by io_uring; before Linux 6.3
-//! everything (no event names a UDP socket). Source: net/ipv4/udp.c `__udp_enqueue_schedule_skb`, net/ipv4/netfilter/nf_dup_ipv4.c.
+//! Before Linux 6.3 no event names a UDP socket: there it is a process' descriptor, known by what its calls queue and take (`untold`).
+//!
+//! Not seen: which thread of several that share a socket waits for what another sent; sockets used by io_uring. Source: net/ipv4/udp.c `__udp_enqueue_schedule_skb`, net/ipv4/netfilter/nf_dup_ipv4.c.
 
 mod calls;
+mod lengths;
 mod routes;
 mod rows;
 mod snapshot;
@@ -31,7 +33,9 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod untold;
 
+pub(crate) use lengths::one_datagram;
 pub use routes::walk;
 pub use rows::{Datagrams, Inputs, rows};
 pub use tracker::Found;

@@ -1,6 +1,7 @@
 //! Which events the machine gets, and what is made of its turns when no event follows.
 
 use netmortem_formats::Capture;
+use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::sk_data_ready::SkDataReady;
 use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
 use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
@@ -10,11 +11,13 @@ use super::calls::route;
 use super::snapshot::sockets;
 use super::tables::{Awaited, TurnEnd};
 use super::tracker::{Found, Machine, Turn};
+use super::untold::{self, Untold};
 use crate::confidence::Confidence;
 use crate::ingest::Trace;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::dispatch::{Lost, Routes, Walk, ready};
+use crate::reconstruct::skb::Identity;
 use crate::reconstruct::thread::Threads;
 
 /// IPPROTO_UDP, IPPROTO_UDPLITE.
@@ -118,6 +121,8 @@ impl Machine<'_> {
             turns,
             sockets: self.sockets,
             sends: self.sends,
+            by_calls: self.untold.is_some(),
+            taken: self.untold.map(|u| u.taken).unwrap_or_default(),
             lines: sockets(capture),
             processes: self.processes,
             missing,
@@ -129,8 +134,8 @@ impl Machine<'_> {
 pub fn walk<'f>(
     trace: &'f Trace<'_>,
     capture: &'f Capture,
-    threads: &'f Threads,
-    comms: &'f Comms,
+    identity: &'f Identity,
+    (threads, comms): (&'f Threads, &'f Comms),
 ) -> impl Walk<Out = Found> + 'f {
     let s = &trace.schema;
     let mut r = Routes::<Machine<'f>>::new("datagrams");
@@ -152,6 +157,11 @@ pub fn walk<'f>(
     });
     r.missing.truncate(needed);
     route(&mut r, s);
+    let untold = s.format("sock", SockSendLength::NAME).is_none();
+    if untold {
+        r.missing.clear();
+        untold::route(&mut r, s);
+    }
     let machine = Machine {
         threads,
         processes: crate::snapshots::tasks::processes(capture),
@@ -168,6 +178,7 @@ pub fn walk<'f>(
         polled: FxHashMap::default(),
         sends: vec![],
         now: i64::MIN,
+        untold: untold.then(|| Untold::new(identity)),
     };
     let lost = Lost::of(&trace.gaps);
     let end_ns = trace.info.end_ns.unwrap_or(i64::MAX);

@@ -6,11 +6,12 @@ use super::snapshot::Line;
 use super::sockets::{CopyRow, SocketRow};
 use super::tables::TurnRow;
 use super::tracker::{Found, SendCall};
+use super::untold::Taken;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
 use crate::reconstruct::receive::Queued;
-use crate::reconstruct::receive::tables::{RxEnd, RxRow};
+use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow, TxStart};
 
@@ -19,6 +20,17 @@ const BESIDE_NS: i64 = 1_000_000;
 
 /// IPv4 or IPv6 without options and UDP; behind Ethernet, with a VLAN tag, or without either.
 const HEADERS: [u32; 6] = [28, 48, 42, 62, 46, 66];
+
+/// What of a received packet's time is over when a socket has it.
+const BEFORE_A_SOCKET: [Stage; 7] = [
+    Stage::Irq,
+    Stage::SoftirqWait,
+    Stage::Rps,
+    Stage::PollWait,
+    Stage::Gro,
+    Stage::BatchWait,
+    Stage::Protocol,
+];
 
 /// What rows are made from.
 #[derive(Clone, Copy)]
@@ -42,6 +54,8 @@ pub struct Datagrams {
     pub sockets: Vec<SocketRow>,
     /// View `udp_copies`.
     pub copies: Vec<CopyRow>,
+    /// No event names a UDP socket: they are told by calls and the packets in them.
+    pub by_calls: bool,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -62,9 +76,12 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         mut sends,
         lines,
         processes,
+        taken,
+        by_calls,
         missing,
     } = found;
-    let landed = landed(&sockets, of);
+    let mut landed = landed(&sockets, of);
+    taken_by_calls(&taken, of.rx, &mut landed, &mut turns);
     for l in landed.values().filter(|l| l.unread) {
         if let Some(s) = sockets.get_mut(l.socket as usize) {
             s.unread += 1;
@@ -110,8 +127,30 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         turns,
         sockets,
         copies,
+        by_calls,
         missing,
     }
+}
+
+/// Packets that calls took, where no event names a UDP socket: where they came to, and when what answers a turn came.
+fn taken_by_calls(taken: &[Taken], rx: &[RxRow], landed: &mut FxHashMap<SkbId, Landed>, turns: &mut [TurnRow]) {
+    let answers = taken.iter().filter_map(|t| Some((t.skb, t.turn?)));
+    let answers: FxHashMap<SkbId, u32> = answers.collect();
+    for r in rx {
+        let turn = answers.get(&r.skb_id).and_then(|at| turns.get_mut(*at as usize));
+        if let Some(t) = turn {
+            let came = BEFORE_A_SOCKET.iter().filter_map(|s| r.stage(*s)).sum::<i64>();
+            t.ready_ns = Some(r.start_ns.saturating_add(came)).filter(|at| *at >= t.start_ns);
+        }
+    }
+    landed.extend(taken.iter().map(|t| {
+        let one = Landed {
+            socket: t.socket,
+            unread: false,
+            confidence: Confidence::Strong,
+        };
+        (t.skb, one)
+    }));
 }
 
 /// The socket to which each packet came.

@@ -5,10 +5,13 @@ use crate::facts::SkbId;
 use crate::name::Name;
 use crate::table::{Cell, TableDef, col};
 
+/// No address of the kernel is below it.
+pub(super) const SYNTHETIC: u64 = 1 << 40;
+
 /// A UDP socket, from its first event to its close.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SocketRow {
-    /// Address of the `struct sock`.
+    /// Address of the `struct sock`; below [`SYNTHETIC`]: not known, a number of its own.
     pub sk: u64,
     /// The thread that sent or read first; 0: none did.
     pub pid: i32,
@@ -154,8 +157,11 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             "sk",
             "",
             Str,
-            "address of the struct sock; re-used by many sockets",
-            |r, _| Cell::address(r.sk)
+            "address of the struct sock; re-used by many sockets; empty before Linux 6.3, where no event names it",
+            |r, _| match r.sk < SYNTHETIC {
+                true => Cell::Null,
+                false => Cell::address(r.sk),
+            }
         ),
         col!(
             "task",

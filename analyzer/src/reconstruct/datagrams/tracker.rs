@@ -8,6 +8,7 @@ use super::calls::{Call, Use};
 use super::snapshot::Line;
 use super::sockets::SocketRow;
 use super::tables::{TurnEnd, TurnRow};
+use super::untold::{Taken, Untold};
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Tracker;
@@ -15,7 +16,7 @@ use crate::reconstruct::tcp::MSG_PEEK;
 use crate::reconstruct::thread::Threads;
 
 /// A message of an error, no datagram.
-const MSG_ERRQUEUE: i32 = 0x2000;
+pub(super) const MSG_ERRQUEUE: i32 = 0x2000;
 /// ENETUNREACH, ECONNREFUSED, EHOSTUNREACH: what an ICMP message makes of a call on a connected socket.
 const REFUSED: [i32; 3] = [101, 111, 113];
 const EAGAIN: i64 = 11;
@@ -43,6 +44,10 @@ pub struct Found {
     pub(super) sends: Vec<SendCall>,
     pub(super) lines: Vec<Line>,
     pub(super) processes: FxHashMap<i32, (i32, Name)>,
+    /// Where no event names a UDP socket: packets that reads took.
+    pub(super) taken: Vec<Taken>,
+    /// No event names a UDP socket: they are told by calls and the packets in them.
+    pub(super) by_calls: bool,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -91,6 +96,8 @@ pub(super) struct Machine<'f> {
     pub(super) polled: FxHashMap<u32, ()>,
     pub(super) sends: Vec<SendCall>,
     pub(super) now: i64,
+    /// Where no event names a UDP socket.
+    pub(super) untold: Option<Untold<'f>>,
 }
 
 impl Tracker for Machine<'_> {
@@ -111,11 +118,14 @@ impl Tracker for Machine<'_> {
         self.last.clear();
         self.last_of.clear();
         self.waiting.clear();
+        if let Some(u) = &mut self.untold {
+            u.forget();
+        }
     }
 }
 
 impl Machine<'_> {
-    fn key(&self, pid: i32, fd: i32) -> (i32, i32) {
+    pub(super) fn key(&self, pid: i32, fd: i32) -> (i32, i32) {
         (self.processes.get(&pid).map_or(pid, |p| p.0), fd)
     }
     fn asleep(&self, pid: i32, from: i64, to: i64) -> i64 {
@@ -124,16 +134,19 @@ impl Machine<'_> {
             false => 0,
         }
     }
-    pub(super) fn enter(&mut self, e: &Event<'_>, what: Use, fd: Option<i32>) {
+    pub(super) fn enter(&mut self, e: &Event<'_>, call: Call) {
         self.now = e.ts;
-        if let (Use::Close, Some(fd)) = (what, fd) {
+        if let (Use::Close, Some(fd)) = (call.what, call.fd) {
             self.closes(e, fd);
         }
-        let begin = e.ts;
-        self.calls.insert(e.pid, Call { what, fd, begin });
+        self.calls.insert(e.pid, call);
+        if let Some(u) = &mut self.untold {
+            u.begins(e.pid);
+        }
     }
     pub(super) fn exit(&mut self, e: &Event<'_>, ret: i64) {
         self.now = e.ts;
+        self.told_by_call(e, ret);
         let Some(call) = self.calls.remove(&e.pid) else { return };
         match (call.what, call.fd) {
             (Use::Connect, Some(fd)) if ret >= 0 => {
@@ -193,7 +206,7 @@ impl Machine<'_> {
         n
     }
     /// The socket of a call by a thread, and the descriptor by which it used it.
-    fn used(&mut self, e: &Event<'_>, sk: u64, what: Use) -> (u32, i64) {
+    pub(super) fn used(&mut self, e: &Event<'_>, sk: u64, what: Use) -> (u32, i64) {
         self.now = e.ts;
         let call = self.calls.get(&e.pid).copied().filter(|c| c.what == what);
         let begin = call.map_or(e.ts, |c| c.begin);
@@ -345,6 +358,10 @@ impl Machine<'_> {
             return;
         }
         let arrived = self.queues.get_mut(&n).and_then(VecDeque::pop_front);
+        self.took(e, n, arrived);
+    }
+    /// A datagram was read on a socket, which had come then.
+    pub(super) fn took(&mut self, e: &Event<'_>, n: u32, arrived: Option<i64>) {
         if let Some(s) = self.sockets.get_mut(n as usize) {
             s.received += 1;
         }
@@ -358,7 +375,10 @@ impl Machine<'_> {
         t.row.last_read_ns = Some(e.ts);
         if t.open {
             t.row.read_ns = Some(e.ts);
-            t.row.ready_ns = t.row.ready_ns.or(arrived);
+            // By calls it is only known when it was not there yet.
+            if self.untold.is_none() {
+                t.row.ready_ns = t.row.ready_ns.or(arrived);
+            }
             if t.one_ns > 0 {
                 self.polled.insert(n, ());
             }

@@ -4,10 +4,22 @@ use super::tracker::{TCP_PROTOCOLS, Transmits};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::Event;
+use crate::reconstruct::datagrams::one_datagram;
 use crate::reconstruct::skb::tables::SkbClass;
 
+const IPPROTO_UDP: u16 = 17;
 /// Ethertype of ARP: a request sent from inside a send call is not its payload.
 const ETH_P_ARP: u16 = 0x0806;
+
+/// What a call that may send returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returned {
+    /// Bytes, or an error.
+    Bytes(i64),
+    /// Messages (`sendmmsg`), or an error.
+    Messages(i64),
+    Unknown,
+}
 
 impl Transmits<'_> {
     /// `sock_send_length`: `ret` bytes, or an error.
@@ -27,8 +39,26 @@ impl Transmits<'_> {
         }
     }
 
-    /// A system call that may send returned: the end of a send, where nothing nearer tells. `ret`: bytes.
-    pub(super) fn returned(&mut self, e: &Event<'_>, sockets_only: bool, ret: Option<i64>) {
+    /// Packets of a call on no TCP socket that is known: datagrams of UDP, by their lengths. `sendmmsg` returns their number.
+    fn datagrams(&self, queued: &[u32], ret: Returned) -> bool {
+        let packets = || queued.iter().filter_map(|at| self.packets.get(*at as usize));
+        let packets = || packets().filter(|p| p.ethertype != Some(ETH_P_ARP));
+        if packets().any(|p| p.class == SkbClass::TxClone || p.connection.is_some()) {
+            return false;
+        }
+        let before = packets().next().and_then(|p| p.before_transport).map(u32::from);
+        match ret {
+            Returned::Bytes(n) => {
+                let lens: Vec<u32> = packets().map(|p| p.len).collect();
+                u32::try_from(n).is_ok_and(|n| one_datagram(&lens, before, n))
+            }
+            Returned::Messages(n) => usize::try_from(n).is_ok_and(|n| n > 0 && packets().count() == n),
+            Returned::Unknown => false,
+        }
+    }
+
+    /// A system call that may send returned: the end of a send, where nothing nearer tells.
+    pub(super) fn returned(&mut self, e: &Event<'_>, sockets_only: bool, ret: Returned) {
         let Some(t) = self.sends.threads.get(&e.pid).filter(|t| t.sending()) else {
             return;
         };
@@ -49,9 +79,25 @@ impl Transmits<'_> {
         if of.is_none() && (idle || injects) {
             return;
         }
-        let protocol = if of.is_some() { TCP_PROTOCOLS[0] } else { 0 };
-        let ret = ret.and_then(|r| i32::try_from(r).ok()).unwrap_or(0);
-        self.send_over(e, of, protocol, ret, Confidence::Strong);
+        let queued = t.queued.clone();
+        let protocol = match of {
+            Some(_) => TCP_PROTOCOLS[0],
+            None if self.datagrams(&queued, ret) => IPPROTO_UDP,
+            None => 0,
+        };
+        let bytes = match ret {
+            Returned::Bytes(n) => i32::try_from(n).unwrap_or(0),
+            _ => 0,
+        };
+        self.send_over(e, of, protocol, bytes, Confidence::Strong);
+        if protocol == IPPROTO_UDP && matches!(ret, Returned::Messages(_)) {
+            // Each a datagram of its own.
+            for at in queued {
+                if let Some(p) = self.packets.get_mut(at as usize) {
+                    p.fragment = false;
+                }
+            }
+        }
     }
 
     fn send_over(

@@ -29,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use super::behind::BehindRow;
 use super::descriptors::{Descriptors, Told, Use};
+use super::ends::Returned;
 use super::halts::Halt;
 use super::held::Once;
 use super::ledger;
@@ -257,7 +258,12 @@ fn calls(r: &mut Routes<Transmits<'_>>, trace: &Trace<'_>) {
                 if t.descriptors.is_some() && (sends || accepts) {
                     let ret = b.as_ref().and_then(|b| SysExit::read(b, e.payload)).map(|x| x.ret);
                     if sends && one {
-                        t.returned(e, sockets_only, ret.filter(|_| bytes));
+                        let ret = match (ret, bytes) {
+                            (Some(ret), true) => Returned::Bytes(ret),
+                            (Some(ret), false) => Returned::Messages(ret),
+                            (None, _) => Returned::Unknown,
+                        };
+                        t.returned(e, sockets_only, ret);
                     }
                     if let (true, Some(d), Some(fd)) = (accepts, &mut t.descriptors, ret) {
                         d.accepted(e.pid, fd);
