@@ -1,5 +1,6 @@
 //! What holds for the whole crate: registration of folders, thread counts, loss of events.
 
+mod by_calls;
 mod claims;
 mod conserved;
 mod folders;

@@ -71,11 +71,11 @@ pub(super) fn route(r: &mut Routes<Machine<'_>>, s: &Schema<'_>) {
                     },
                 );
             });
-        } else if f.name.strip_prefix("sys_exit_").and_then(used).is_some() {
+        } else if let Some((what, _)) = f.name.strip_prefix("sys_exit_").and_then(used) {
             let Ok(b) = SysExit::bind(f, s.endian) else { continue };
             r.raw(f.id, move |t, e| {
                 if let Some(x) = SysExit::read(&b, e.payload) {
-                    t.exit(e, x.ret);
+                    t.exit(e, what, x.ret);
                 }
             });
         }

@@ -45,7 +45,11 @@ mod tests {
         assert!(!one_datagram(&[1514, 1162], None, 2600));
         // 1,472 bytes written on a TCP socket: 1,448 of them in the first segment.
         assert!(!one_datagram(&[1514], Some(34), 1472 - 24) && !one_datagram(&[1514, 90], Some(34), 1472));
-        assert!(!one_datagram(&[], Some(34), 0) && !one_datagram(&[20], Some(34), 0) && !one_datagram(&[u32::MAX; 3], Some(0), 1));
+        assert!(
+            !one_datagram(&[], Some(34), 0)
+                && !one_datagram(&[20], Some(34), 0)
+                && !one_datagram(&[u32::MAX; 3], Some(0), 1)
+        );
         assert!(fits(54, 26) && fits(74, 26) && !fits(20, 26));
     }
 }

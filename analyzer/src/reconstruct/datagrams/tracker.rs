@@ -144,9 +144,9 @@ impl Machine<'_> {
             u.begins(e.pid);
         }
     }
-    pub(super) fn exit(&mut self, e: &Event<'_>, ret: i64) {
+    pub(super) fn exit(&mut self, e: &Event<'_>, what: Use, ret: i64) {
         self.now = e.ts;
-        self.told_by_call(e, ret);
+        self.told_by_call(e, what, ret);
         let Some(call) = self.calls.remove(&e.pid) else { return };
         match (call.what, call.fd) {
             (Use::Connect, Some(fd)) if ret >= 0 => {

@@ -54,6 +54,8 @@ struct Inside {
 pub(super) struct Untold<'f> {
     identity: &'f Identity,
     inside: FxHashMap<i32, Inside>,
+    /// Threads whose first event was the end of a receive call, and what that freed: what they send then answers it.
+    received: FxHashMap<i32, Vec<SkbId>>,
     /// Numbers given to sockets.
     numbers: u64,
     pub(super) taken: Vec<Taken>,
@@ -64,6 +66,7 @@ impl<'f> Untold<'f> {
         Untold {
             identity,
             inside: FxHashMap::default(),
+            received: FxHashMap::default(),
             numbers: 0,
             taken: vec![],
         }
@@ -73,6 +76,7 @@ impl<'f> Untold<'f> {
     }
     pub(super) fn forget(&mut self) {
         self.inside.clear();
+        self.received.clear();
     }
     fn life(&self, id: SkbId) -> Option<&SkbRow> {
         self.identity.lives.get(id.0 as usize)
@@ -138,7 +142,9 @@ pub(super) fn route(r: &mut Routes<Machine<'_>>, s: &Schema<'_>) {
 impl<'f> Machine<'f> {
     /// An event of a packet inside a thread's own call.
     fn inside(&mut self, e: &Event<'_>, what: Use) -> Option<(&mut Untold<'f>, SkbId)> {
-        let own = e.in_task() && self.calls.get(&e.pid).is_some_and(|c| c.what == what);
+        // A call that began before the recording is one that frees what it received.
+        let call = self.calls.get(&e.pid).map_or(Use::Receive, |c| c.what);
+        let own = e.in_task() && call == what;
         let u = self.untold.as_mut().filter(|_| own)?;
         let id = u.identity.of(e.index)?;
         Some((u, id))
@@ -156,11 +162,16 @@ impl<'f> Machine<'f> {
         Some(sk)
     }
     /// A call is over: what it did tells whether its descriptor is a UDP socket.
-    pub(super) fn told_by_call(&mut self, e: &Event<'_>, ret: i64) {
-        let Some((call, fd)) = self.calls.get(&e.pid).copied().and_then(|c| Some((c, c.fd?))) else {
+    pub(super) fn told_by_call(&mut self, e: &Event<'_>, what: Use, ret: i64) {
+        let Some(u) = &mut self.untold else { return };
+        let call = self.calls.get(&e.pid).copied();
+        if call.is_none() && what == Use::Receive && ret > 0 {
+            let freed = u.inside.remove(&e.pid).map(|i| i.freed).unwrap_or_default();
+            u.received.insert(e.pid, freed);
+        }
+        let Some((call, fd)) = call.and_then(|c| Some((c, c.fd?))) else {
             return;
         };
-        let Some(u) = &mut self.untold else { return };
         let inside = u.inside.remove(&e.pid).unwrap_or_default();
         match call.what {
             Use::Send => {
@@ -168,6 +179,7 @@ impl<'f> Machine<'f> {
                 let Some(sk) = self.by_descriptor(e.pid, fd, !sent.is_empty()) else {
                     return;
                 };
+                self.begun_before(e, sk, Use::Send);
                 match (sent.as_slice(), i32::try_from(ret)) {
                     ([], Ok(bytes)) if !call.counts || bytes < 0 => self.sent(e, sk, bytes),
                     // How long they were nothing tells.
@@ -189,6 +201,7 @@ impl<'f> Machine<'f> {
                 let Some(sk) = self.by_descriptor(e.pid, fd, !took.is_empty()) else {
                     return;
                 };
+                self.begun_before(e, sk, Use::Receive);
                 match i32::try_from(ret) {
                     Ok(error) if error < 0 => self.read(e, sk, error, 0),
                     Ok(n) => {
@@ -202,6 +215,24 @@ impl<'f> Machine<'f> {
                 }
             }
             _ => {}
+        }
+    }
+    /// The first UDP socket of a thread that came out of a receive call first: what it had read was of it, and what it sends answers that.
+    fn begun_before(&mut self, e: &Event<'_>, sk: u64, what: Use) {
+        let Some(freed) = self.untold.as_mut().and_then(|u| u.received.remove(&e.pid)) else {
+            return;
+        };
+        let (socket, _) = self.used(e, sk, what);
+        if let Some(s) = self.sockets.get_mut(socket as usize) {
+            s.served |= s.sent == 0;
+        }
+        let taken = freed.first().map(|skb| Taken {
+            skb: *skb,
+            socket,
+            turn: None,
+        });
+        if let Some(u) = &mut self.untold {
+            u.taken.extend(taken);
         }
     }
     /// A datagram was read, of a packet that is known or not.
