@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analyses::opens::checking;
+use crate::analyses::opens::{beside_work, checking, scanning};
 use crate::analyses::{Outcome, reasons};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -136,6 +136,8 @@ pub struct Group {
     pub unresolved: Option<Unresolved>,
     /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
     pub checks: u64,
+    /// Of them, SYNs of attempts beside work that goes well, of scans and checks; inferred; only of the first groups of lost packets of programs.
+    pub aside: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
     /// The UDP socket that refused them, where all were for one.
@@ -235,7 +237,7 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let (mut whose, mut checks) = (None, None);
+    let (mut whose, mut checks, mut aside) = (None, None, None);
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
             (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
@@ -270,14 +272,20 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);
+        let of = |all: &FxHashSet<ConnectionId>| {
+            let connections = rows.iter().filter_map(|r| r.owner?.connection);
+            connections.filter(|c| all.contains(c)).count() as u64
+        };
+        let checks = checks.get_or_insert_with(|| checking(facts));
         if group.reason == reasons::UNRESOLVED {
-            let checks = checks.get_or_insert_with(|| checking(facts));
-            let of_check = |r: &&&DropRow| {
-                r.owner
-                    .is_some_and(|o| o.connection.is_some_and(|c| checks.contains(&c)))
-            };
-            group.checks = rows.iter().filter(of_check).count() as u64;
+            group.checks = of(checks);
         }
+        group.aside = of(aside.get_or_insert_with(|| {
+            let mut all = beside_work(facts);
+            all.extend(scanning(facts));
+            all.extend(checks.iter());
+            all
+        }));
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         group.owned = rows.len() as u64;
         if !rows.is_empty() {

@@ -75,7 +75,7 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
 }
 
 /// Attempts of a process in which one of its answers waited, of whose time they were a large part.
-fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashSet<(End, i32)> {
+pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashSet<(End, i32)> {
     let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
     let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
     for t in &facts.turnarounds {

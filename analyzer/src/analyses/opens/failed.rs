@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
-use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
+use super::{Aside, GROUPS, Scan, after_udp, aside, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow, errno};
@@ -43,6 +43,8 @@ pub struct Failed {
     pub unheard: Option<Unheard>,
     /// They come one each so long, ns, as a check's: of a process that serves by other servers of that port, or does nothing but check; inferred.
     pub check_ns: Option<i64>,
+    /// What goes well beside them, where nobody has reached that end nor is known to have waited for them; inferred.
+    pub aside: Option<Aside>,
     /// What became of the SYN-ACKs that were sent again for them, where they are known to have been dropped in this host.
     pub back: Option<Back>,
     /// Nothing was lost while any of them lasted.
@@ -79,7 +81,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
-    let checks = checks::checks(facts);
+    let (checks, asides) = (checks::checks(facts), aside::asides(facts));
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let strangers = strangers::strangers(facts);
     let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
@@ -105,6 +107,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             answered_by: None,
             unheard: None,
             check_ns: checks.of(r),
+            aside: asides.of(r).cloned(),
             back: None,
             sure: true,
         });
@@ -112,6 +115,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         group.sure &= r.confidence.is_solid() || r.connection.is_none();
         // Of the group all are, or none.
         group.check_ns = group.check_ns.filter(|_| checks.of(r).is_some());
+        group.aside = group.aside.take().filter(|_| asides.of(r).is_some());
         group.attempts += 1;
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());

@@ -16,6 +16,7 @@ use crate::stat::Distribution;
 mod aborted;
 mod accepts;
 mod after_udp;
+mod aside;
 mod checks;
 mod complete;
 mod failed;
@@ -41,6 +42,8 @@ mod untranslated;
 
 pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
+pub use aside::Aside;
+pub(crate) use aside::beside_work;
 pub(crate) use checks::checking;
 pub use failed::Failed;
 pub use fallback::Fallback;

@@ -132,12 +132,17 @@ fn when(d: &Drops) -> String {
 }
 
 /// A TTL that ran out on no loop, of what nobody is known to have missed, as a probe of routes is made; an address that nobody has, where no
-/// connection's data waited for it.
+/// connection's data waited for it and nobody but for an attempt or two that nothing is known of.
 fn asked_for(g: &Group) -> bool {
     let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
-    let told: u64 = g.answered.iter().map(|a| a.count).sum();
-    let nobodys = g.of.is_empty() || g.checks == g.count;
-    probe || g.reason == UNRESOLVED && nobodys && told == g.count && g.count < MANY
+    let data = g.of.iter().any(|o| o.carries == "data");
+    let nobodys = !data && g.owned.saturating_sub(g.aside.max(g.checks)) <= FEW;
+    probe || g.reason == UNRESOLVED && nobodys && g.count < MANY && whole(g)
+}
+
+/// All of them attempts that nobody is known to have waited for, to ends that nobody reached, or of scans.
+fn beside_work(g: &Group) -> bool {
+    g.aside == g.count && g.count < MANY
 }
 
 /// One or two datagrams, each of which was answered by an ICMP message.
@@ -301,9 +306,11 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
             let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
             let told = |g: &Group| answered_at_once(g) && answered <= FEW;
-            let harmless = lost
-                .iter()
-                .all(|g| asked_for(g) || by_rule(g) || told(g) || g.finds_rate);
+            // Those that stand behind the first ones have no owners and no times, and are nobody's strangers.
+            let harmless = lost.iter().all(|g| {
+                let noise = asked_for(g) || beside_work(g) || asked_whose <= OWNED && strangers(g);
+                noise || by_rule(g) || told(g) || g.finds_rate
+            });
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW
                 && lost

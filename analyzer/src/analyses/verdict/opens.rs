@@ -4,7 +4,7 @@ use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
-use crate::analyses::opens::{Failed, Opens, Scan};
+use crate::analyses::opens::{Aside, Failed, Opens, Scan};
 use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
 /// Groups that are named.
@@ -19,7 +19,7 @@ fn unmeant(f: &Failed) -> bool {
         _ => false,
     };
     // Of a call without a socket not even the protocol is known: looking up an address tries routes.
-    by_end && f.sure && !f.to.is_empty() && f.check_ns.is_none()
+    by_end && f.sure && !f.to.is_empty() && f.check_ns.is_none() && f.aside.is_none()
 }
 
 fn what(f: &Failed) -> String {
@@ -111,6 +111,11 @@ fn what(f: &Failed) -> String {
             "{said}, one each {}, as a check of servers tries one that is down, while its other work goes on (inferred)",
             duration(ns)
         ),
+    };
+    let said = match (&f.aside, f.check_ns) {
+        (Some(Aside::Pool(other)), None) => format!("{said}, while it works by {other} (inferred)"),
+        (Some(Aside::Many(ends)), None) => format!("{said}, one of {ends} ends that its program tries from there"),
+        _ => said,
     };
     match f.sure {
         true => said,

@@ -19,6 +19,7 @@ fn each_group_is_a_row() {
             answered_by: None,
             unheard: None,
             check_ns: None,
+            aside: None,
             back: None,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),
