@@ -160,8 +160,6 @@ pub struct Facts {
     pub reset_when_closed: BTreeSet<ConnectionId>,
     /// View `udp_turns`.
     pub udp_turns: Vec<TurnRow>,
-    /// No event names a UDP socket (before Linux 6.3): they are told by calls and the packets in them.
-    pub udp_by_calls: bool,
     /// View `udp_sockets`.
     pub udp_sockets: Vec<SocketRow>,
     /// View `udp_copies`.

@@ -17,6 +17,8 @@ pub struct Names {
     pub reasons_by_place: bool,
     /// The same of RSTs that were sent (before Linux 6.10).
     pub reset_reasons_inferred: bool,
+    /// No event names a UDP socket (before Linux 6.3): a process' descriptor is one, by its calls and the packets in them (inferred).
+    pub udp_by_calls: bool,
 }
 
 impl Names {

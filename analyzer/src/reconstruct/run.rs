@@ -256,8 +256,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         row
     });
     let connections: Vec<_> = connections.collect();
-    let lost = !trace.gaps.is_empty();
-    let probe = trace.schema.format("tcp", "tcp_probe");
+    let (lost, probe) = (!trace.gaps.is_empty(), trace.schema.format("tcp", "tcp_probe"));
     let named = identity.fclone_distance.is_some() && probe.is_some_and(|f| f.field("skaddr").is_some());
     let (balances, limiters) = rayon::join(
         || {
@@ -367,7 +366,6 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),
-        udp_by_calls: datagrams.by_calls,
         udp_turns: datagrams.turns,
         udp_sockets: datagrams.sockets,
         udp_copies: datagrams.copies,
@@ -392,6 +390,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             drop_reasons: reasons,
             reasons_by_place: by_place,
             reset_reasons_inferred,
+            udp_by_calls: datagrams.by_calls,
         },
         capture: CaptureInfo {
             missing_events,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::label;
 use super::sockets::{Role, Socket};
@@ -36,6 +36,11 @@ pub struct Unanswered {
     pub retransmits: u64,
 }
 
+/// Lengths of a TLS record with an alert, encrypted: of TLS 1.3, and of 1.2 with AES-GCM.
+const ALERTS: [u32; 2] = [24, 31];
+/// Shortest first message of a connection that may be one of TLS: of its handshake, or a request, bytes.
+const HELLO: u32 = 100;
+
 /// All of them, the longest first; at most [`KEPT`]. Where events were lost meanwhile a read may have been: of such nothing is said.
 pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswered> {
     let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
@@ -57,6 +62,8 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
             *again = again.saturating_add(r.retransmits.into());
         }
     }
+    let farewells = farewells(facts);
+    of.retain(|c, (_, behind)| behind.is_none_or(|(at, _)| !farewells.contains(&(*c, at))));
     let mut left: FxHashMap<ConnectionId, (i64, i32)> = FxHashMap::default();
     for s in facts
         .tcp_states
@@ -110,6 +117,22 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
     all.sort_by_key(|u| (std::cmp::Reverse(u.waited_ns), u.connection));
     all.truncate(KEPT);
     all
+}
+
+/// Last sends that ask for nothing: as long as an alert of TLS (close_notify), on sockets that began with a longer message, as its handshake does.
+fn farewells(facts: &Facts) -> FxHashSet<(ConnectionId, i64)> {
+    let mut ends: FxHashMap<ConnectionId, ((i64, u32), (i64, u32))> = FxHashMap::default();
+    for r in facts.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
+        if let (Some(c), Some(bytes)) = (r.connection, r.bytes.filter(|b| *b > 0)) {
+            let one = (r.start_ns, bytes);
+            let (first, last) = ends.entry(c).or_insert((one, one));
+            (*first, *last) = ((*first).min(one), (*last).max(one));
+        }
+    }
+    let farewell =
+        |(_, (first, last)): &(&ConnectionId, &((i64, u32), (i64, u32)))| ALERTS.contains(&last.1) && first.1 >= HELLO;
+    let all = ends.iter().filter(farewell);
+    all.map(|(c, (_, last))| (*c, last.0)).collect()
 }
 
 /// The program that sent most of these, and how many, where that is known.

@@ -182,12 +182,12 @@ const UNTOLD: [&str; 3] = ["6.10.", "6.11.", "6.12."];
 /// Whether each datagram that came is told.
 fn each_is_told(facts: &Facts) -> bool {
     let release = format!("{}.", facts.capture.kernel_release);
-    !facts.udp_by_calls && !UNTOLD.iter().any(|of| release.starts_with(of))
+    !facts.names.udp_by_calls && !UNTOLD.iter().any(|of| release.starts_with(of))
 }
 
 /// The event for want of which nothing is said of who sent, read or waited for datagrams.
 pub(crate) fn untold(facts: &Facts) -> Option<String> {
-    match facts.udp_by_calls {
+    match facts.names.udp_by_calls {
         true => not_recorded(facts, &NEEDED_OF_CALLS),
         false => not_recorded(facts, &NEEDED),
     }

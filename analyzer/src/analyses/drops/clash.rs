@@ -20,6 +20,8 @@ use crate::snapshots::field;
 const PORTS: usize = 8;
 /// Part of the group that must be of one kind, and SYNs to one end for its ports to be told.
 const NEARLY: f64 = 0.9;
+/// Part of the group of which it must be known whose they were.
+const MOSTLY_OWNED: f64 = 0.75;
 
 /// Of drops at a netfilter hook.
 pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
@@ -28,12 +30,17 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
             source == "nf_conntrack" && name == counter
         })
     };
-    let (clashes, dropped, n) = (rise("insert_failed"), rise("drop"), rows.len() as f64);
+    let (clashes, dropped) = (rise("insert_failed"), rise("drop"));
     // A chain that is too long, or an entry that dies, is counted as the one and not as the other.
     if clashes == 0 || dropped < clashes || rise("chaintoolong") > 0 {
         return None;
     }
     let owned = || rows.iter().filter_map(|d| d.owner);
+    // Of those of which something is known, where that is most.
+    let n = owned().count() as f64;
+    if n < MOSTLY_OWNED * rows.len() as f64 {
+        return None;
+    }
     let of = |carries: Carries| owned().filter(|o| o.carries == carries).count() as f64;
     let (syns, datagrams) = (of(Carries::Syn), of(Carries::Datagram));
     // As many as the kernel counted, in whatever namespace, or what clashed were others.

@@ -15,8 +15,11 @@ use crate::reconstruct::whose::Carries;
 
 /// Least payload of such a transfer, bytes.
 const BULK: u64 = 5_000_000;
-/// Part of it that may be lost: one in so many.
+/// Part of it that may be lost: one in so many; of congestion control that does not slow down for a loss (BBR).
 const LOST: u64 = 50;
+const LOST_OWN_WINDOW: u64 = 6;
+/// So few of the drops may be of nobody known: one in so many.
+const UNKNOWN: usize = 50;
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1_448;
 /// Part of the losses that must be known to be sent again, and of what left by the device that must be the transfers'.
@@ -41,9 +44,12 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         return false;
     }
     let of = |d: &&DropRow| d.owner.filter(|o| o.carries == Carries::Data)?.connection;
-    let Some(all) = rows.iter().map(of).collect::<Option<Vec<ConnectionId>>>() else {
+    let all: Vec<ConnectionId> = rows.iter().filter_map(of).collect();
+    let others = rows.iter().filter(|d| d.owner.is_some() && of(d).is_none()).count();
+    let unknown = rows.len() - all.len();
+    if others > 0 || unknown.saturating_mul(UNKNOWN) > rows.len() {
         return false;
-    };
+    }
     let mut lost: FxHashMap<ConnectionId, u64> = FxHashMap::default();
     for c in all {
         *lost.entry(c).or_default() += SEGMENT;
@@ -53,7 +59,13 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         .flat_map(|c| [Some(*c), row(*c).and_then(|r| r.peer)])
         .flatten()
         .collect();
-    let asked = (facts.responses.iter().map(|r| r.connection)).chain(facts.turnarounds.iter().map(|r| r.connection));
+    // What both ends say before a transfer waits for none of its losses.
+    let during = rows.first().map(|d| d.time_ns).zip(rows.last().map(|d| d.time_ns));
+    let while_lost = |from: i64, to: i64| during.is_none_or(|(first, last)| from <= last && to >= first);
+    let responses = facts.responses.iter();
+    let responses = responses.filter(|r| while_lost(r.send_ns, r.read_ns));
+    let turnarounds = facts.turnarounds.iter().filter(|t| while_lost(t.start_ns(), t.send_ns));
+    let asked = responses.map(|r| r.connection).chain(turnarounds.map(|t| t.connection));
     let slow = |r: &&RetransmitRow| {
         !matches!(
             r.class,
@@ -62,7 +74,9 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     };
     let slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
     let few = |(c, lost): (&ConnectionId, &u64)| {
-        row(*c).is_some_and(|r| r.bytes_out >= BULK && lost.saturating_mul(LOST) <= r.bytes_out)
+        let own = facts.negotiated.get(c).and_then(|n| n.own_window) == Some(true);
+        let part = if own { LOST_OWN_WINDOW } else { LOST };
+        row(*c).is_some_and(|r| r.bytes_out >= BULK && lost.saturating_mul(part) <= r.bytes_out)
     };
     let theirs: u64 = lost
         .keys()

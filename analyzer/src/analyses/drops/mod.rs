@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analyses::opens::{beside_work, checking, scanning};
+use crate::analyses::opens::aside::beside_work;
+use crate::analyses::opens::{checking, scanning};
 use crate::analyses::{Outcome, reasons};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -67,8 +68,11 @@ pub use whose::{FROM, Lost, owner};
 const QDISC_PLACE: &str = "__dev_queue_xmit";
 const LIST_PLACE: &str = "kfree_skb_list";
 
+/// No route to where a packet should go.
+const NO_ROUTE: &str = "IP_OUTNOROUTES";
+
 /// Groups of lost packets of which it is told whose they were.
-pub(crate) const OWNED: usize = 6;
+pub(crate) const OWNED: usize = 12;
 
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -136,7 +140,7 @@ pub struct Group {
     pub unresolved: Option<Unresolved>,
     /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
     pub checks: u64,
-    /// Of them, SYNs of attempts beside work that goes well, of scans and checks; inferred; only of the first groups of lost packets of programs.
+    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
     pub aside: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
@@ -237,7 +241,7 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let (mut whose, mut checks, mut aside) = (None, None, None);
+    let (mut whose, mut checks, mut aside, mut one_way) = (None, None, None, None);
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
             (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
@@ -286,6 +290,14 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             all.extend(checks.iter());
             all
         }));
+        // What is refused because nobody is there; not what a queue or a socket had no room for.
+        let nobody = [reasons::RULES, reasons::UNRESOLVED, NO_ROUTE].contains(&group.reason.as_str())
+            || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
+        if nobody {
+            let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
+            let theirs = rows.iter().filter(|r| one_way.sent(r)).count() as u64;
+            group.aside = group.aside.saturating_add(theirs);
+        }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         group.owned = rows.len() as u64;
         if !rows.is_empty() {

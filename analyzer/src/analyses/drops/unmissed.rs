@@ -44,10 +44,10 @@ const WAITS: &str = "syscalls:sys_enter_epoll_wait";
 const OF_ANY: &str = "io_uring_enter";
 
 /// When threads sent what they wanted no answer to: (begin, end) by thread.
-struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
+pub(super) struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
 
 impl OneWay {
-    fn of(facts: &Facts) -> OneWay {
+    pub(super) fn of(facts: &Facts) -> OneWay {
         let mut of: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
         if untold(facts).or_else(|| not_recorded(facts, &[WAITS])).is_some() {
             return OneWay(of);
@@ -67,6 +67,12 @@ impl OneWay {
         }
         of.values_mut().for_each(|of| of.sort_unstable());
         OneWay(of)
+    }
+
+    /// A datagram of such a thread.
+    pub(super) fn sent(&self, d: &DropRow) -> bool {
+        d.owner
+            .is_some_and(|o| o.carries == Carries::Datagram && self.at(o.pid, d.time_ns))
     }
 
     fn at(&self, pid: i32, ns: i64) -> bool {
@@ -115,7 +121,7 @@ pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
             Some(o) if o.carries == Carries::Fin => &mut of.fins,
             Some(o) if o.carries == Carries::Syn && of_any(d, &monitored) => &mut of.monitors,
             Some(o) if o.carries == Carries::Syn && of_any(d, &scanned) => &mut of.scans,
-            Some(o) if o.carries == Carries::Datagram && one_way.at(o.pid, d.time_ns) => &mut of.datagrams,
+            Some(_) if one_way.sent(d) => &mut of.datagrams,
             None if bare(d) => &mut of.short,
             _ => &mut of.others,
         };

@@ -3,10 +3,12 @@
 //! ```text
 //! pool    its process works by another address of that port, oftener than it tries this one     a server that is out
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
-//! once    one or two attempts                                                                    anybody's try
+//! few     fewer than twenty attempts in all, of one or two addresses                             a target that is gone, a probe, a single program's outage
 //! ```
-//! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to; attempts during which an
-//! answer of their process waited, of whose time they were a large part; what failed for want of a port. Who has few ends, and cannot reach one of them, is told as before.
+//! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for one that a rule refuses to
+//! this address by ICMP, which never got there; attempts during which an
+//! answer of their process waited, of whose time they were a large part; what failed for want of a port. Few attempts may hurt their own program: they are told, but
+//! nothing shows that anybody else misses what they try.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -26,8 +28,8 @@ pub enum Aside {
     Pool(String),
     /// Ends that its address and program tried.
     Many(u64),
-    /// One or two attempts.
-    Once,
+    /// Attempts at that end, few in all.
+    Few(u64),
 }
 
 /// How attempts end where nobody is.
@@ -41,8 +43,9 @@ const ENDS: [OpenEnd; 5] = [
 /// Fewest ends that are many, and this one has at most one in so many of the attempts.
 const MANY: usize = 5;
 const SELDOM: usize = 4;
-/// So many attempts are anybody's try.
-const ONCE: usize = 2;
+/// Fewer attempts at an end are few, of fewer addresses than so many.
+const FEW: usize = 20;
+const USERS: usize = 3;
 
 /// Of an attempt.
 pub(super) struct Asides<'f> {
@@ -73,10 +76,19 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
     let reached = reached(facts);
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
     for o in facts.opens.iter().filter(|o| ENDS.contains(&o.end) && o.pid > 0) {
-        if let Some(to) = o.to.map(canonical).filter(|to| !reached.contains(to)) {
+        if let Some(to) = o.to.map(canonical) {
             tried.entry((to, facts.process(o.pid))).or_default().push(o);
         }
     }
+    let got_there: FxHashSet<(Option<IpAddr>, End)> = (facts.opens.iter())
+        .filter(|o| o.end == OpenEnd::Established)
+        .filter_map(|o| Some((source(o).0, canonical(o.to?))))
+        .collect();
+    tried.retain(|(to, _), rows| {
+        let refused = rows.iter().any(|o| o.message);
+        let ever = rows.iter().any(|o| got_there.contains(&(source(o).0, *to)));
+        !reached.contains(to) || refused && !ever
+    });
     // Where processes got through, by port; and what addresses and programs tried.
     let mut worked: FxHashMap<(i32, u16), BTreeMap<End, usize>> = FxHashMap::default();
     let mut all: FxHashMap<(Option<IpAddr>, Name), (usize, BTreeSet<End>)> = FxHashMap::default();
@@ -90,21 +102,32 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         *attempts += 1;
         ends.insert(to);
     }
+    let mut at: FxHashMap<End, (usize, BTreeSet<Option<IpAddr>>)> = FxHashMap::default();
+    for ((to, _), rows) in &tried {
+        let (attempts, users) = at.entry(*to).or_default();
+        *attempts += rows.len();
+        users.extend(rows.iter().map(|o| source(o).0));
+    }
     let waited = waited(facts, &tried);
-    let of = tried.iter().filter(|(key, _)| !waited.contains(key)).filter_map(|(key, rows)| {
-        let (to, pid) = *key;
-        let siblings = worked.get(&(pid, to.1));
-        let sibling = siblings.and_then(|of| of.iter().max_by_key(|s| (s.1, std::cmp::Reverse(s.0))));
-        if let Some((end, _)) = sibling.filter(|s| *s.1 >= rows.len()) {
-            return Some((*key, Aside::Pool(super::end(Some(*end)))));
-        }
-        let many = rows.iter().filter_map(|o| all.get(&source(o)));
-        let seldom = |a: &&(usize, BTreeSet<End>)| a.1.len() >= MANY && rows.len().saturating_mul(SELDOM) <= a.0;
-        if let Some((_, ends)) = many.max_by_key(|a| a.1.len()).filter(seldom) {
-            return Some((*key, Aside::Many(ends.len() as u64)));
-        }
-        (rows.len() <= ONCE).then_some((*key, Aside::Once))
-    });
+    let of = tried
+        .iter()
+        .filter(|(key, _)| !waited.contains(key))
+        .filter_map(|(key, rows)| {
+            let (to, pid) = *key;
+            let siblings = worked.get(&(pid, to.1));
+            let sibling = siblings.and_then(|of| of.iter().max_by_key(|s| (s.1, std::cmp::Reverse(s.0))));
+            if let Some((end, _)) = sibling.filter(|s| *s.1 >= rows.len()) {
+                return Some((*key, Aside::Pool(super::end(Some(*end)))));
+            }
+            let many = rows.iter().filter_map(|o| all.get(&source(o)));
+            let seldom = |a: &&(usize, BTreeSet<End>)| a.1.len() >= MANY && rows.len().saturating_mul(SELDOM) <= a.0;
+            if let Some((_, ends)) = many.max_by_key(|a| a.1.len()).filter(seldom) {
+                return Some((*key, Aside::Many(ends.len() as u64)));
+            }
+            let (attempts, users) = at.get(&to)?;
+            let few = *attempts < FEW && users.len() < USERS;
+            few.then_some((*key, Aside::Few(*attempts as u64)))
+        });
     let of = of.collect();
     Asides { facts, of }
 }

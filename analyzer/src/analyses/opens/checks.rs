@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::complete;
+use crate::analyses::application::{Role, sockets};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
@@ -78,7 +79,10 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
 pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashSet<(End, i32)> {
     let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
     let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
-    for t in &facts.turnarounds {
+    // Who asks on a socket turns round between an answer and what it asks next.
+    let served = sockets(facts).into_iter().filter(|s| s.role == Role::Server);
+    let served: FxHashSet<ConnectionId> = served.map(|s| s.connection).collect();
+    for t in facts.turnarounds.iter().filter(|t| served.contains(&t.connection)) {
         let pid = facts.process(t.pid);
         if pids.contains(&pid) {
             answers.entry(pid).or_default().push((t.start_ns(), t.send_ns));

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::aside::{Aside, asides};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
-use super::{Aside, GROUPS, Scan, after_udp, aside, checks, end, listens, scans, strangers, task, translated};
+use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow, errno};
@@ -81,7 +82,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
     let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
-    let (checks, asides) = (checks::checks(facts), aside::asides(facts));
+    let (checks, asides) = (checks::checks(facts), asides(facts));
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let strangers = strangers::strangers(facts);
     let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
@@ -135,6 +136,11 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     all.truncate(GROUPS);
     for of in all.iter_mut().filter(|f| UNANSWERED.contains(&f.end)) {
         of.back = back(facts, &of.to);
+        // Somebody is there.
+        of.aside = of
+            .aside
+            .take()
+            .filter(|_| of.back.is_none() && of.answered_by.is_none());
     }
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {
         of.unheard = listens::unheard(facts, &of.to);

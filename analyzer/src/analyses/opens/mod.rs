@@ -16,7 +16,7 @@ use crate::stat::Distribution;
 mod aborted;
 mod accepts;
 mod after_udp;
-mod aside;
+pub(crate) mod aside;
 mod checks;
 mod complete;
 mod failed;
@@ -42,8 +42,6 @@ mod untranslated;
 
 pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
-pub use aside::Aside;
-pub(crate) use aside::beside_work;
 pub(crate) use checks::checking;
 pub use failed::Failed;
 pub use fallback::Fallback;
@@ -220,7 +218,6 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     slowest.sort_by_key(|r| (std::cmp::Reverse(r.total_ns()), r.start_ns));
     let (turned_away, of_turned) = turned_away::turned_away(facts);
     let (resets, received) = resets(facts, of_turned);
-    let of_sockets = || facts.opens.iter().filter(|r| r.connection.is_some());
     let id = |r: &OpenRow| Id::of_row(Kind::Open, &facts.opens, r);
     let slow = |r: &&OpenRow| SlowOpen {
         id: id(r),
@@ -237,7 +234,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
     let (failed, scans) = failed::failed(facts, &under_way);
     let delayed = stood.iter().filter(|r| r.syns_again.is_some_and(|n| n > 0)).count() as u64;
     Outcome::Findings(Opens {
-        attempts: of_sockets().count() as u64,
+        attempts: facts.opens.iter().filter(|r| r.connection.is_some()).count() as u64,
         without_socket: facts.opens.iter().filter(|r| r.connection.is_none()).count() as u64,
         received: not_recorded(facts, &["tcp:tcp_receive_reset"])
             .is_none()

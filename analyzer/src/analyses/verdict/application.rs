@@ -4,7 +4,7 @@ use super::acknowledged::acknowledged;
 use super::always::{always, apart, tone_of_each};
 use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up};
-use super::incomplete::{both_ways, in_parts, silence, slow_parts, unanswered};
+use super::incomplete::{Vain, both_ways, in_parts, silence, slow_parts, unanswered};
 use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::place::place_words;
@@ -47,9 +47,14 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
     if tone == Tone::Ok && !causes(a).is_empty() {
         tone = Tone::Notice;
     }
-    for none in silence(a).into_iter().chain(unanswered(a)) {
-        sentence = format!("{sentence} {}.", capital(&none));
-        tone = Tone::Bad;
+    let silent = silence(a).map(|says| Vain { says, hurt: true });
+    for none in silent.into_iter().chain(unanswered(a)) {
+        sentence = format!("{sentence} {}.", capital(&none.says));
+        tone = match none.hurt {
+            true => Tone::Bad,
+            false if tone == Tone::Ok => Tone::Notice,
+            false => tone,
+        };
     }
     // Why others were slow too is behind it.
     if let Some(given) = given_up(a) {
@@ -260,7 +265,11 @@ pub(super) fn headline(a: &Application) -> String {
             or_dash(c.whole.p50_ns)
         )
     });
-    let mut said: Vec<String> = silence(a).into_iter().chain(unanswered(a)).chain(parts).collect();
+    let mut said: Vec<String> = silence(a)
+        .into_iter()
+        .chain(unanswered(a).map(|v| v.says))
+        .chain(parts)
+        .collect();
     let answers_too = said.is_empty() && answers(a).0 != Tone::Ok;
     said.extend(causes(a));
     if let Some(given) = given_up(a) {

@@ -8,13 +8,14 @@ use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, ways};
 use crate::analyses::drops::reasons::{QUEUE_FULL, RULES, UNRESOLVED};
-use crate::analyses::drops::{Drops, Group, OWNED};
+use crate::analyses::drops::{Drops, Group, OWNED, REFUSED};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 use crate::reconstruct::xmits::NOQUEUE;
 
 /// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
+const NO_ROUTE_IN: &str = "IP_INNOROUTES";
 const FEW: u64 = 2;
 /// So many of a queue that is full.
 const NOW_AND_THEN: u64 = 5;
@@ -131,18 +132,30 @@ fn when(d: &Drops) -> String {
     }
 }
 
-/// A TTL that ran out on no loop, of what nobody is known to have missed, as a probe of routes is made; an address that nobody has, where no
-/// connection's data waited for it and nobody but for an attempt or two that nothing is known of.
-fn asked_for(g: &Group) -> bool {
-    let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
+/// What is known to have been missed: all but an attempt or two that nothing is known of are of nobody who waited.
+fn nobodys(g: &Group) -> bool {
     let data = g.of.iter().any(|o| o.carries == "data");
-    let nobodys = !data && g.owned.saturating_sub(g.aside.max(g.checks)) <= FEW;
-    probe || g.reason == UNRESOLVED && nobodys && g.count < MANY && whole(g)
+    !data && g.owned.saturating_sub(g.aside.max(g.checks)) <= FEW && whole(g)
 }
 
-/// All of them attempts that nobody is known to have waited for, to ends that nobody reached, or of scans.
+/// A TTL that ran out on no loop, of what nobody is known to have missed, as a probe of routes is made; addresses that nobody has, where no
+/// connection's data waited for them.
+fn asked_for(g: &Group) -> bool {
+    let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
+    let addresses = g.unresolved.as_ref().map_or(1, |n| n.others.saturating_add(1));
+    probe || g.reason == UNRESOLVED && nobodys(g) && g.count < MANY.saturating_mul(addresses)
+}
+
+/// Of attempts that nobody is known to have waited for, to ends that nobody reached, or of scans; datagrams that asked for nothing.
 fn beside_work(g: &Group) -> bool {
-    g.aside == g.count && g.count < MANY
+    g.aside > 0 && nobodys(g) && g.count < MANY
+}
+
+/// No route, for IPv6 packets of nobody known, as where a host has an address of it and no way; or for one or two without data.
+fn no_way(g: &Group) -> bool {
+    let data = g.of.iter().any(|o| o.carries == "data");
+    let none = [NO_ROUTE, NO_ROUTE_IN].contains(&g.reason.as_str()) && !data && whole(g);
+    none && (g.count <= FEW || g.location.starts_with("ip6_") && g.owned == g.aside && g.count < MANY)
 }
 
 /// One or two datagrams, each of which was answered by an ICMP message.
@@ -150,6 +163,12 @@ fn answered_at_once(g: &Group) -> bool {
     let told: u64 = g.answered.iter().map(|a| a.count).sum();
     let datagrams: u64 = g.of.iter().filter(|o| o.carries == "datagram").map(|o| o.count).sum();
     g.count <= FEW && told == g.count && datagrams == g.count
+}
+
+/// Refused by a route of this host that is meant to refuse, and nothing tells whose they were.
+fn refused_strangers(g: &Group) -> bool {
+    let by_route = in_words(&g.reason, &g.location, g.why).starts_with(REFUSED);
+    by_route && g.owned == 0 && g.of.is_empty() && g.count < MANY && whole(g)
 }
 
 /// Dropped by a rule, and nothing tells whose, nor what for.
@@ -306,9 +325,10 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
             let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
             let told = |g: &Group| answered_at_once(g) && answered <= FEW;
-            // Those that stand behind the first ones have no owners and no times, and are nobody's strangers.
-            let harmless = lost.iter().all(|g| {
-                let noise = asked_for(g) || beside_work(g) || asked_whose <= OWNED && strangers(g);
+            // Each by itself; those that stand behind the first ones have no times, and are not known to be harmless.
+            let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+            let harmless = all().all(|g| {
+                let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
                 noise || by_rule(g) || told(g) || g.finds_rate
             });
             // One or two segments of sockets whose route went: what tears a network down does that.

@@ -40,8 +40,33 @@ pub(super) fn slow_parts(a: &Application) -> bool {
     })
 }
 
+/// Requests without an answer.
+pub(super) struct Vain {
+    pub says: String,
+    /// More than a few that wait when the recording ends, while their server answers others.
+    pub hurt: bool,
+}
+
+/// So few requests, and so small a part of those that a server answered, may wait for what is not due yet.
+const FEW: usize = 5;
+const PART: u64 = 10;
+
+/// Some wait when the recording ends, at servers that answer: a message that asks for nothing, or for something that has not happened.
+fn may_be_meant(a: &Application, all: &[&Unanswered]) -> bool {
+    let answered = |u: &&&Unanswered| {
+        let to = u.label.rsplit(" > ").next();
+        let of = a.servers.iter().find(|s| to == Some(s.server.as_str()));
+        of.is_some_and(|s| s.response.n >= PART.saturating_mul(all.len() as u64))
+    };
+    all.len() <= FEW
+        && a.half_open.is_none()
+        && a.gone_idle.is_none()
+        && all.iter().all(|u| u.until == "recording" && u.retransmits == 0)
+        && all.iter().all(|u| answered(&u))
+}
+
 /// Requests that waited in vain for much longer than others did.
-pub(super) fn unanswered(a: &Application) -> Option<String> {
+pub(super) fn unanswered(a: &Application) -> Option<Vain> {
     let usual = a.awaited.as_ref().and_then(|c| c.response.p50_ns).unwrap_or(0);
     let least = OUTLIER_NOTICE_NS.max(usual.saturating_mul(APPLICATION_STANDS_OUT));
     // One that is under way at the end may take as long as others of its server did.
@@ -84,10 +109,12 @@ pub(super) fn unanswered(a: &Application) -> Option<String> {
     let early = given_up_early(&all);
     let gone = a.half_open.as_ref().map_or_else(String::new, half_open);
     let idle = a.gone_idle.as_ref().map_or_else(String::new, gone_idle);
-    Some(match all.len() {
+    let says = match all.len() {
         1 => format!("1 request{whose} had no answer {which}{idle}{early}{gone}"),
         n => format!("{n} requests{whose} had no answer, one {which}{idle}{early}{gone}"),
-    })
+    };
+    let hurt = !may_be_meant(a, &all);
+    Some(Vain { says, hurt })
 }
 
 /// `; 12 connections to 10.77.0.20:6379 had been silent for 5.5 s or longer ...`

@@ -22,6 +22,7 @@ mod accepts;
 mod acknowledged;
 pub(super) mod always;
 mod application;
+mod aside;
 mod asked_on;
 mod black_hole;
 mod closes;

@@ -1,17 +1,23 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
+use super::aside::aside;
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
-use crate::analyses::opens::{Aside, Failed, Opens, Scan};
+use crate::analyses::opens::{Failed, Opens, Scan};
 use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
 /// Groups that are named.
 const NAMED: usize = 2;
 
-/// One that nobody meant to fail: no port, no route, or no answer for as long as a SYN waits for one.
+/// One that nobody meant to fail, and that somebody may have missed.
 fn unmeant(f: &Failed) -> bool {
+    fails(f) && f.check_ns.is_none() && f.aside.is_none()
+}
+
+/// No port, no route, or no answer for as long as a SYN waits for one.
+fn fails(f: &Failed) -> bool {
     let by_end = match f.end {
         "no_port" | "unreachable" | "timed_out" => true,
         "given_up" if f.message => true,
@@ -19,7 +25,7 @@ fn unmeant(f: &Failed) -> bool {
         _ => false,
     };
     // Of a call without a socket not even the protocol is known: looking up an address tries routes.
-    by_end && f.sure && !f.to.is_empty() && f.check_ns.is_none() && f.aside.is_none()
+    by_end && f.sure && !f.to.is_empty()
 }
 
 fn what(f: &Failed) -> String {
@@ -112,9 +118,8 @@ fn what(f: &Failed) -> String {
             duration(ns)
         ),
     };
-    let said = match (&f.aside, f.check_ns) {
-        (Some(Aside::Pool(other)), None) => format!("{said}, while it works by {other} (inferred)"),
-        (Some(Aside::Many(ends)), None) => format!("{said}, one of {ends} ends that its program tries from there"),
+    let said = match &f.aside {
+        Some(beside) if fails(f) && f.check_ns.is_none() => format!("{said}, {}", aside(beside)),
         _ => said,
     };
     match f.sure {
@@ -180,6 +185,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.orphans.is_some()
             || !o.piled.is_empty()
             || o.taken_over.is_some()
+            || o.raced.is_some()
             || !o.turned_away.is_empty()
             || o.failed.iter().any(unmeant)
             || o.resets.iter().any(not_by_peer) =>

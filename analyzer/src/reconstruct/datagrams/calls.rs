@@ -36,6 +36,16 @@ pub(super) struct Call {
     pub(super) counts: bool,
 }
 
+/// A send call that took a datagram.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SendCall {
+    pub(super) pid: i32,
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    pub(super) turn: u32,
+    pub(super) bytes: u32,
+}
+
 /// What a call of that name is for; polls say their descriptors in the argument at that place.
 fn used(name: &str) -> Option<(Use, Option<usize>)> {
     Some(match name {

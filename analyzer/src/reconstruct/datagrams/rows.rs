@@ -2,10 +2,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::calls::SendCall;
 use super::snapshot::Line;
 use super::sockets::{CopyRow, SocketRow};
 use super::tables::TurnRow;
-use super::tracker::{Found, SendCall};
+use super::tracker::Found;
 use super::untold::Taken;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::calls::{Call, Use};
+use super::calls::{Call, SendCall, Use};
 use super::snapshot::Line;
 use super::sockets::SocketRow;
 use super::tables::{TurnEnd, TurnRow};
@@ -25,16 +25,6 @@ const ARRIVALS: usize = 65_536;
 
 /// Turns that a thread waits for at a time.
 const WAITING: usize = 64;
-
-/// A send call that took a datagram.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SendCall {
-    pub(super) pid: i32,
-    pub(super) begin: i64,
-    pub(super) end: i64,
-    pub(super) turn: u32,
-    pub(super) bytes: u32,
-}
 
 /// What the events tell.
 #[derive(Debug, Default)]

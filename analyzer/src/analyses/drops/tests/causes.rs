@@ -239,10 +239,27 @@ fn a_transfer_that_fills_its_queue_finds_its_rate() {
     assert_eq!(transfer(200, |_| {}), (false, Tone::Bad));
     let asked = |f: &mut Facts| {
         let mut r = rpc().responses.remove(0);
-        r.connection = ConnectionId(0);
+        (r.connection, r.send_ns, r.read_ns) = (ConnectionId(0), 100 * MS, 900 * MS);
         f.responses.push(r);
     };
     assert_eq!(transfer(20, asked), (false, Tone::Bad));
+    // What was said before the first loss waited for none.
+    let before = |f: &mut Facts| {
+        asked(f);
+        f.responses.iter_mut().for_each(|r| (r.send_ns, r.read_ns) = (-3, -2));
+    };
+    assert_eq!(transfer(20, before), (true, Tone::Notice));
+    // One in nine, of what does not slow down for losses; of what does it was much.
+    let ninth = |f: &mut Facts, own: bool| {
+        let one = crate::reconstruct::negotiated::Negotiated {
+            window_scaling: true,
+            own_window: Some(own),
+            delivered_ce: None,
+            sizes: None,
+        };
+        f.negotiated.insert(ConnectionId(0), one);
+    };
+    assert!(transfer(800, |f| ninth(f, true)).0 && !transfer(800, |f| ninth(f, false)).0);
     assert!(!transfer(20, |f| f.connections[0].bytes_out = 900_000).0);
     assert!(!transfer(20, |f| f.drops[3].owner = None).0);
     // Some are not known to be sent again; a queue that is others'; answers were not recorded.

@@ -59,11 +59,25 @@ fn who_has_no_other_server_is_none() {
         line.tone
     };
     let established = |o: &OpenRow| o.end == OpenEnd::Established;
-    assert_eq!(none(&|f| f.opens.retain(|o| !established(o))), Tone::Bad);
-    assert_eq!(none(&|f| f.opens.retain(|o| o.start_ns != 2 * S)), Tone::Bad);
+    // A few attempts at what nobody reached, that nobody is known to have waited for; twenty and more.
+    assert_eq!(none(&|f| f.opens.retain(|o| !established(o))), Tone::Notice);
+    let many = |f: &mut Facts| {
+        f.opens.retain(|o| !established(o));
+        f.opens = (0..4u32)
+            .flat_map(|n| {
+                f.opens.iter().map(move |o| OpenRow {
+                    connection: o.connection.map(|c| ConnectionId(c.0 + 100 * n)),
+                    start_ns: o.start_ns + i64::from(n) * 7,
+                    ..o.clone()
+                })
+            })
+            .collect();
+    };
+    assert_eq!(none(&many), Tone::Bad);
+    assert_eq!(none(&|f| f.opens.retain(|o| o.start_ns != 2 * S)), Tone::Notice);
     assert_eq!(
         none(&|f| f.opens.iter_mut().filter(|o| established(o)).for_each(|o| o.pid = 43)),
-        Tone::Bad
+        Tone::Notice
     );
     none(&|f| {
         f.opens

@@ -148,7 +148,7 @@ fn an_address_for_which_another_was_taken_is_told_once() {
     let l = line(&facts(200));
     let expect = "3 attempts to connect to [fd20::11]:8080 by curl came to nothing (2 had no answer, 1 found no route), neighbour discovery on eth0 never \
                   had an address for it, and after p50 200.00 ms each thread took 172.20.0.11:8080 instead (inferred), which stood within 1.00 ms";
-    assert_eq!((l.tone, l.headline.as_str()), (Tone::Bad, expect));
+    assert_eq!((l.tone, l.headline.as_str()), (Tone::Notice, expect));
     assert!(l.sentence.matches("no answer").count() == 1, "{}", l.sentence);
     // Its address was known: what is wrong is not there.
     let mut known = facts(200);

@@ -1,0 +1,12 @@
+//! What goes well beside attempts that fail, in words.
+
+use crate::analyses::opens::aside::Aside;
+
+/// `while it works by 10.0.0.8:8080 (inferred)`
+pub(super) fn aside(of: &Aside) -> String {
+    match of {
+        Aside::Pool(other) => format!("while it works by {other} (inferred)"),
+        Aside::Many(ends) => format!("one of {ends} ends that its program tries from there"),
+        Aside::Few(_) => "and nobody is known to have waited for it".into(),
+    }
+}
