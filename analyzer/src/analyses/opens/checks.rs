@@ -80,9 +80,10 @@ pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>)
     let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
     let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
     // Who asks on a socket turns round between an answer and what it asks next.
-    let served = sockets(facts).into_iter().filter(|s| s.role == Role::Server);
-    let served: FxHashSet<ConnectionId> = served.map(|s| s.connection).collect();
-    for t in facts.turnarounds.iter().filter(|t| served.contains(&t.connection)) {
+    let known = |c: ConnectionId| facts.connections.get(c.0 as usize).is_some();
+    let asking = sockets(facts).into_iter().filter(|s| s.role == Role::Client);
+    let asking: FxHashSet<ConnectionId> = asking.map(|s| s.connection).filter(|c| known(*c)).collect();
+    for t in facts.turnarounds.iter().filter(|t| !asking.contains(&t.connection)) {
         let pid = facts.process(t.pid);
         if pids.contains(&pid) {
             answers.entry(pid).or_default().push((t.start_ns(), t.send_ns));
