@@ -48,7 +48,7 @@ pub use values::breakdown::{Breakdown, Part};
 pub use values::metrics::Which;
 
 use crate::facts::Facts;
-use crate::stat::holm;
+use crate::stat::weighted_holm;
 
 /// What a comparison is made of, one recording.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -193,13 +193,13 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         _ => vec![],
     };
     breakdowns.retain(|l| judged::compare::withheld_total(l.ledger, &withheld).is_none());
-    let tests = adjust(&mut metrics, &mut rates);
+    let (tests, weights) = adjust(&mut metrics, &mut rates);
     for m in &mut metrics {
-        m.judge(options, tests);
+        m.judge(options, weights);
     }
     for r in &mut rates {
         r.adds(&breakdowns);
-        r.judge(options, tests);
+        r.judge(options, weights);
     }
     judged::moved::moderate(&mut rates, &servers.stopped);
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
@@ -223,7 +223,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
             m.withdraw(mix);
         }
     }
-    judged::mixture::moderate(&mut metrics, b, a, &servers.asks, options);
+    servers.kinds = judged::kinds::moderate(&mut metrics, &servers.moves, options);
+    servers.moves = <_>::default();
+    judged::mixture::moderate(&mut metrics, b, a, &servers.asks, &servers.kinds, options);
     judged::fewer::moderate(
         &mut metrics,
         &mut rates,
@@ -232,12 +234,18 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     );
     judged::fewer::in_part(&mut metrics);
     judged::fewer::in_no_stage(&mut metrics, &rates);
+    if !in_part {
+        judged::unfelt::moderate(&mut metrics, &mut rates, &servers.asks, [b, a], options);
+    }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
     let mut settings = sides::settings::changes(before, after);
     let whole = options.before_window.is_none() && options.after_window.is_none() && options.devices.is_empty();
     if whole {
         servers.held = servers::held::of(b, a);
+    }
+    if prevented.is_none() && !in_part {
+        servers.ceilings = servers::pools::ceilings([b, a], &metrics, &servers.asks);
     }
     servers.transfers = judged::beside::left_by([b, a], &settings);
     stand_beside(&mut settings, &metrics, &rates, &servers);
@@ -292,11 +300,11 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
 }
 
-/// Adjusts all p values together; how many there are.
-fn adjust(metrics: &mut [Metric], rates: &mut [Rate]) -> usize {
-    let shifts = metrics.iter().flat_map(|m| &m.shifts).map(|s| s.p);
-    let p: Vec<f64> = shifts.chain(rates.iter().map(|r| r.p)).collect();
-    let mut adjusted = holm(&p).into_iter();
+/// Adjusts all p values together; how many there are, and the sum of their weights.
+fn adjust(metrics: &mut [Metric], rates: &mut [Rate]) -> (usize, usize) {
+    let shifts = metrics.iter().flat_map(|m| &m.shifts).map(|s| (s.p, s.weight));
+    let p: Vec<(f64, f64)> = shifts.chain(rates.iter().map(|r| (r.p, 1.0))).collect();
+    let mut adjusted = weighted_holm(&p).into_iter();
     let of_metrics = metrics
         .iter_mut()
         .flat_map(|m| &mut m.shifts)
@@ -304,7 +312,7 @@ fn adjust(metrics: &mut [Metric], rates: &mut [Rate]) -> usize {
     for slot in of_metrics.chain(rates.iter_mut().map(|r| &mut r.p_adjusted)) {
         *slot = adjusted.next().unwrap_or(1.0);
     }
-    p.len()
+    (p.len(), p.iter().map(|p| p.1).sum::<f64>().ceil() as usize)
 }
 
 /// Names at each setting what changed and it may have to do with; those that have such come first.

@@ -27,5 +27,5 @@ pub use permutation::permuted;
 pub use radix::sort_by_key;
 pub use rank::rank_test;
 pub use ratio::{Cluster, Compared, Floor, Ratio, compare};
-pub use several::holm;
+pub use several::{holm, weighted_holm};
 pub use special::{t_quantile_two_sided, t_two_sided};

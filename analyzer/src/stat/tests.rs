@@ -97,6 +97,15 @@ fn holm_as_in_a_worked_example() {
     near(holm(&[0.01, 0.04, 0.03, 0.02]), &[0.04, 0.06, 0.06, 0.06]);
     near(holm(&[0.5, 0.9]), &[1.0, 1.0]);
     assert!(holm(&[]).is_empty());
+    // What has twice the weight has twice the level; of one weight they are as without.
+    near(
+        weighted_holm(&[(0.01, 2.0), (0.04, 1.0), (0.5, 1.0)]),
+        &[0.02, 0.08, 0.5],
+    );
+    near(
+        weighted_holm(&[(0.01, 3.0), (0.04, 3.0), (0.03, 3.0), (0.02, 3.0)]),
+        &[0.04, 0.06, 0.06, 0.06],
+    );
 }
 
 #[test]

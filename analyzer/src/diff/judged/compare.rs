@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::above::above;
+use super::weights::weight;
 use super::{beside, slowest};
 use crate::diff::Withheld;
 use crate::diff::said::verdict::Outcome;
@@ -16,7 +17,6 @@ use crate::diff::sides::{
     parity, recorded, slices,
 };
 use crate::diff::values::{
-    breakdown::{Breakdown, contribution},
     metrics::{Table, Values, Which, count, is_of_one_device, table},
     moves, rtt,
 };
@@ -61,6 +61,9 @@ pub struct Shift {
     pub significant: bool,
     /// What is said of it.
     pub outcome: Outcome,
+    /// What it has of the level, beside 1 of others.
+    #[serde(skip)]
+    pub(in crate::diff) weight: f64,
     #[serde(skip)]
     error: f64,
     #[serde(skip)]
@@ -100,6 +103,9 @@ pub struct Metric {
     /// longer ones are no harm by themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<String>,
+    /// Longer, and by less than anyone who waits for an answer feels.
+    #[serde(skip)]
+    pub unfelt: bool,
 }
 
 impl Metric {
@@ -113,7 +119,7 @@ impl Metric {
         }
         self.mix = Some(mix);
     }
-    /// Calls each shift what it is.
+    /// Calls each shift what it is; `tests`: the weights of all tests together.
     pub(in crate::diff) fn judge(&mut self, o: &DiffOptions, tests: usize) {
         let way = rtt::is(&self.which);
         for s in &mut self.shifts {
@@ -123,7 +129,7 @@ impl Metric {
                 _ => (o.tail_relative, o.tail_ns),
             };
             s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
-            let t = t_quantile_two_sided(o.level / tests.max(1) as f64, s.df);
+            let t = t_quantile_two_sided(o.level * s.weight / tests.max(1) as f64, s.df);
             s.significant = s.p_adjusted <= o.level && (s.interval.0 > 0 || s.interval.1 < 0);
             let seen_from = (((t + POWER_Z) * s.error).ceil() as i64).max(s.threshold);
             s.minimum_detectable = (s.significant || s.shift.saturating_abs() <= seen_from).then_some(seen_from);
@@ -140,27 +146,6 @@ impl Metric {
         let significant = self.shifts.iter().any(|s| s.significant);
         let uncertain = self.shifts.iter().any(|s| s.minimum_detectable.is_none());
         self.outcome.word_of(significant, uncertain)
-    }
-    /// Worse ones first; of these what users feel, then the stages that say where; of these the one that adds most to its ledger.
-    pub(in crate::diff) fn rank(&self, breakdowns: &[Breakdown]) -> (Outcome, [bool; 4], i64, String) {
-        let moved = self.shifts.iter().map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
-        let size = contribution(breakdowns, &self.which).map_or(moved, i64::saturating_abs);
-        let first = match self.which.ledger {
-            answers::LEDGER => self.which.stage == answers::QUEUE,
-            _ => !self.which.is_stage(),
-        };
-        let order = [
-            self.which.ledger != answers::LEDGER,
-            !rtt::is(&self.which),
-            self.follows(),
-            first,
-        ];
-        (self.outcome, order, size.saturating_neg(), self.metric.clone())
-    }
-    /// Whether it is an inner time that tells nothing by itself: in no stage, lives of skbs, and stages whose units are others.
-    pub(in crate::diff) fn follows(&self) -> bool {
-        let inner = self.which.ledger == "lifetime" || self.which.stage == "unattributed";
-        inner || self.mix.is_some() && self.which.ledger != answers::LEDGER
     }
     /// Calls changed what was called worse, or better.
     pub(in crate::diff) fn becomes_changed(&mut self, from: Outcome) {
@@ -277,6 +262,7 @@ pub(in crate::diff) fn metrics(
     let moves = [before, after].map(|side| moves::of(side, unmatched.is_some()));
     servers.large = large::of(&moves);
     servers.sizes = sizes::of(&moves);
+    servers.moves = moves;
     servers.exchanges = exchanges::of(before, after, unmatched.is_some());
     servers.ways = paths::of(before, after, unmatched.is_some());
     (out, servers)
@@ -361,6 +347,7 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
             minimum_detectable: None,
             significant: false,
             outcome: Outcome::Same,
+            weight: weight(which),
             error: spread(&moved),
             df: tail.df,
         });
@@ -384,6 +371,7 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
         shifts,
         outcome: Outcome::Same,
         mix: None,
+        unfelt: false,
     })
 }
 

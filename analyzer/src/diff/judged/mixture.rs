@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Metric, PERCENTS};
+use super::kinds::Kinds;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::asks::Asks;
 use crate::diff::sides::options::{DiffOptions, Recording};
@@ -24,10 +25,14 @@ use crate::stat::nearest_rank;
 
 /// Part of the units that are of other services (total variation).
 const OTHERS: f64 = 0.3;
+/// The same where some servers are asked otherwise.
+const OTHERS_KNOWN: f64 = 0.1;
 /// Units that a side must have.
 const LEAST: usize = 30;
 /// Part of each side's units that must be of services which both sides have: of the others it is not known what is longer.
 const IN_COMMON: f64 = 0.7;
+/// Part of the whole's shift that a service's own must be: one of hundredths of it moves no percentile of all.
+const OF_ALL: f64 = 0.2;
 /// Services told.
 const TOLD: usize = 2;
 
@@ -77,6 +82,12 @@ impl Unit<'_> {
         match self {
             Unit::Rx(x) => x.dev,
             Unit::Tx(x) => x.dev,
+        }
+    }
+    fn connection(self) -> Option<ConnectionId> {
+        match self {
+            Unit::Rx(x) => x.connection,
+            Unit::Tx(x) => x.connection,
         }
     }
     fn time(self, what: What) -> Option<i64> {
@@ -129,6 +140,25 @@ fn side<'f>(all: &[Recording<'f>], ledger: &str, known: &BTreeSet<u16>) -> Side<
     out
 }
 
+/// Times of a metric's units of connections that are asked for, with their recording's number; `None`: it has no units of its own rows.
+pub(super) fn times(
+    all: &[Recording<'_>],
+    m: &Metric,
+    wanted: impl Fn(usize, ConnectionId) -> bool,
+) -> Option<Vec<i64>> {
+    let ledger = m.which.ledger;
+    let what = What::of(m).filter(|_| matches!(ledger, "rx" | "tx"))?;
+    let on = |x: &Unit<'_>| m.which.dev.as_deref().is_none_or(|d| d == x.dev().text());
+    let mut out = vec![];
+    for (nth, r) in all.iter().enumerate() {
+        let known = BTreeSet::new();
+        let units = side(std::slice::from_ref(r), ledger, &known).into_values().flatten();
+        let own = units.filter(|x| on(x) && x.connection().is_some_and(|c| wanted(nth, c)));
+        out.extend(own.filter_map(|x| x.time(what)));
+    }
+    Some(out)
+}
+
 /// Whether a service's own units moved, as far as they must to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moved {
@@ -169,7 +199,7 @@ impl<'f> Shares<'f> {
         each
     }
     /// How the units are of other services.
-    fn others(&self) -> Option<String> {
+    fn others(&self, least: f64) -> Option<String> {
         let shares = self.shares();
         let moved = shares.iter().map(|(_, b, a)| (a - b).abs()).sum::<f64>() / 2.0;
         let text = |(port, b, a): &(Option<u16>, f64, f64)| {
@@ -177,7 +207,7 @@ impl<'f> Shares<'f> {
             format!("{whose} {:.0} -> {:.0} %", b * 100.0, a * 100.0)
         };
         let told: Vec<String> = shares.iter().take(TOLD).map(text).collect();
-        (moved > OTHERS).then(|| format!("its units are of other services ({})", told.join(", ")))
+        (moved > least).then(|| format!("its units are of other services ({})", told.join(", ")))
     }
     /// Whether any service's own units are longer in what is worse of this metric, or shorter in what is better; not of ports whose requests are others.
     fn moved(&self, m: &Metric, other_requests: &BTreeSet<u16>, o: &DiffOptions) -> Moved {
@@ -200,7 +230,7 @@ impl<'f> Shares<'f> {
         };
         let mut not_known = common(&b).min(common(&a)) < IN_COMMON;
         let called = m.shifts.iter().filter(|s| s.outcome == m.outcome);
-        let percents: Vec<u64> = called.map(|s| s.percent).collect();
+        let percents: Vec<(u64, i64)> = called.map(|s| (s.percent, s.shift.saturating_abs())).collect();
         // Other requests are answered in another time: shorter is no improvement then, longer may be harm all the same.
         let judged = |p: &&Option<u16>| m.outcome != Outcome::Better || p.is_none_or(|p| !other_requests.contains(&p));
         for p in both.into_iter().filter(judged) {
@@ -208,7 +238,7 @@ impl<'f> Shares<'f> {
                 continue;
             };
             let (mut b, mut a) = (b.clone(), a.clone());
-            for percent in &percents {
+            for (percent, whole) in &percents {
                 // Of too few it is not known, and may be.
                 if PERCENTS
                     .iter()
@@ -229,7 +259,8 @@ impl<'f> Shares<'f> {
                     } else {
                         a.saturating_sub(b)
                     };
-                    by >= ((b as f64 * relative) as i64).max(absolute)
+                    let least = ((b as f64 * relative) as i64).max((*whole as f64 * OF_ALL) as i64);
+                    by >= least.max(absolute)
                 };
                 if moved.is_some_and(far) {
                     return Moved::Yes;
@@ -252,6 +283,7 @@ pub(in crate::diff) fn moderate(
     before: &[Recording<'_>],
     after: &[Recording<'_>],
     asks: &[Asks],
+    kinds: &[Kinds],
     o: &DiffOptions,
 ) {
     let other_requests = other_requests(asks);
@@ -263,7 +295,10 @@ pub(in crate::diff) fn moderate(
             continue;
         }
         let shares = Shares::of(before, after, ledger);
-        let Some(others) = shares.others() else { continue };
+        let otherwise = kinds.iter().any(|k| k.mixture) || asks.iter().any(Asks::asks_otherwise);
+        let Some(others) = shares.others(if otherwise { OTHERS_KNOWN } else { OTHERS }) else {
+            continue;
+        };
         for m in metrics.iter_mut().filter(of) {
             let way = if m.outcome == Outcome::Better {
                 "shorter"

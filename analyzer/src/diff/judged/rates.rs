@@ -62,6 +62,9 @@ pub struct Rate {
     pub significant: bool,
     /// What is said of it.
     pub outcome: Outcome,
+    /// It changed beneath answers that did not.
+    #[serde(skip)]
+    pub(in crate::diff) unfelt: bool,
     #[serde(skip)]
     more_is_worse: bool,
     #[serde(skip)]
@@ -339,6 +342,7 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
     let all: Vec<(Ratio, Ratio, Compared)> = cuts.iter().filter_map(|c| at(*c)).collect();
     let (b, a, least) = all.into_iter().max_by(|x, y| x.2.p.total_cmp(&y.2.p))?;
     Some(Rate {
+        unfelt: false,
         metric: key.metric.clone(),
         meaning: key.meaning.to_owned(),
         kind: key.kind,

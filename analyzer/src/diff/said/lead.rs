@@ -13,9 +13,9 @@ use crate::diff::judged::{
     rates::{Kind, Rate},
     tails,
 };
-use crate::diff::servers::{Servers, answers::LEDGER, asks::Asks, clients::server_of, held, parts, reopened};
+use crate::diff::servers::{Servers, answers::LEDGER, asks::Asks, clients::server_of, held, parts, pools, reopened};
 use crate::diff::sides::options::DiffOptions;
-use crate::diff::values::{again::RETRANSMITS, rtt, speed::Speeds};
+use crate::diff::values::{again::RETRANSMITS, metrics::Which, rtt, speed::Speeds};
 
 /// Sentences of each kind at most.
 pub(in crate::diff) const MOST: usize = 2;
@@ -84,6 +84,10 @@ impl Leading<'_> {
         let slower = |r: &&Rate| r.kind == Kind::Speed || r.metric.starts_with(RETRANSMITS);
         let worse_behind = self.rates.iter().filter(slower).any(|r| r.outcome == Outcome::Worse);
         self.users(&mut out, |o| o == Outcome::Worse || !worse_behind);
+        let mixtures = self.servers.kinds.iter().filter(|k| k.mixture);
+        for k in mixtures.take(MOST) {
+            self.say(&mut out, k.sentence.clone(), vec![]);
+        }
         self.ways(&mut out);
         for d in self.servers.divided.iter().take(MOST) {
             self.say(&mut out, d.sentence.clone(), vec![]);
@@ -151,6 +155,11 @@ impl Leading<'_> {
             let turns = reopened::among(&self.servers.asks, service);
             let tenth = if answers { tails::beside(m) } else { String::new() };
             let mut sentence = format!("{first}: {}, {n}{turns}{tenth}", moved(s));
+            let kind = (self.servers.kinds.iter())
+                .find(|k| !k.mixture && k.worse == longer && Some(k.server.as_str()) == service);
+            if let Some(kind) = kind {
+                sentence += &format!("; {}", kind.sentence);
+            }
             for (at, of) in self.servers.sizes_of(service, longer) {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
@@ -187,6 +196,10 @@ impl Leading<'_> {
             self.say(out, sentence, beside);
             out.users.insert(m.which.service.clone());
             out.worse |= m.outcome == Outcome::Worse;
+            let own = |c: &&pools::Ceiling| Some(c.server.as_str()) == m.which.service.as_deref();
+            for c in self.servers.ceilings.iter().filter(own).take(MOST) {
+                self.say(out, c.sentence.clone(), vec![]);
+            }
             self.asks(out, m.which.service.as_deref());
         }
     }
@@ -321,7 +334,13 @@ impl Leading<'_> {
             out.worse |= s.worse;
         }
         for l in self.servers.large.iter().take(MOST) {
-            self.say(out, l.sentence.clone(), vec![]);
+            let which = Which::new(LEDGER, "response").of_service(&l.server);
+            let mut beside = beside::of_metric(self.settings, &which, self.servers);
+            // Buffers first.
+            let buffer = |at: &usize| self.settings.get(*at).is_some_and(|s| s.name.contains("mem"));
+            beside.sort_by_key(|at| !buffer(at));
+            let limit = self.settings.iter().find_map(|s| l.limited(s)).unwrap_or_default();
+            self.say(out, format!("{}{limit}", l.sentence), beside);
             out.worse |= l.worse;
         }
     }

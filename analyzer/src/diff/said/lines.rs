@@ -173,6 +173,9 @@ fn metric_line(m: &Metric, breakdowns: &[Breakdown]) -> Option<String> {
         (Some(mix), _) => line += &format!("; {mix}"),
         (None, _) => {}
     }
+    if m.unfelt {
+        line += "; not felt in answers";
+    }
     Some(line)
 }
 

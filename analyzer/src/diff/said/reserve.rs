@@ -56,6 +56,24 @@ impl Judged<'_> {
         }
     }
 
+    /// What differs beneath answers that do not.
+    pub(in crate::diff) fn unfelt(&self) -> String {
+        let longer = self.metrics.iter().filter(|m| m.unfelt);
+        let longer = longer.filter_map(|m| Some(format!("{} {}", m.metric, super::lead::moved(m.telling()?))));
+        let all: Vec<String> = longer.collect();
+        let more = match all.len().saturating_sub(NAMED_MOST) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        match all.is_empty() {
+            true => String::new(),
+            false => format!(
+                "What differs beneath the answers is not felt in them: {}{more}.",
+                all.iter().take(NAMED_MOST).cloned().collect::<Vec<_>>().join(", ")
+            ),
+        }
+    }
+
     /// Totals that moved by more than chance seemed to allow, and yet not certainly.
     pub(in crate::diff) fn uncertain(&self) -> String {
         let totals = self.metrics.iter().filter(|m| is_answer(m) || is_total(m));

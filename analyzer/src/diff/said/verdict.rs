@@ -114,8 +114,10 @@ impl Judged<'_> {
             let why = [why.to_vec(), in_vain, asked_no_more, moved, others].concat().join(" ");
             return incomparable(&why);
         }
-        let of_rates = self.rates.iter().map(|r| r.outcome);
-        let all: Vec<Outcome> = of_rates.chain(self.metrics.iter().map(|m| m.outcome)).collect();
+        // What nobody feels is said, and is no verdict.
+        let of_rates = self.rates.iter().filter(|r| !r.unfelt).map(|r| r.outcome);
+        let of_metrics = self.metrics.iter().filter(|m| !m.unfelt).map(|m| m.outcome);
+        let all: Vec<Outcome> = of_rates.chain(of_metrics).collect();
         let changed = all.iter().any(|o| *o != Outcome::Same);
         let only = match self.metrics.len() {
             0 => format!(
@@ -141,9 +143,10 @@ impl Judged<'_> {
             of.filter(|p| !rated(p)).count()
         };
         let streams = |worse: bool| self.servers.streams.iter().filter(|s| s.worse == worse).count();
+        let gave_up = self.servers.gave_up.iter().filter(|g| g.is_worse()).count();
         let large = |worse: bool| self.servers.large.iter().filter(|l| l.worse == worse).count();
         (worse, better) = (
-            worse + paused(true) + streams(true) + large(true) + self.stops(true),
+            worse + paused(true) + streams(true) + large(true) + self.stops(true) + gave_up,
             better + paused(false) + streams(false) + large(false) + self.stops(false),
         );
         // Inner times alone that are shorter are no improvement that anyone has.
@@ -220,6 +223,7 @@ impl Judged<'_> {
             Outcome::Same => vec![
                 in_part,
                 answers_alike(self.metrics),
+                self.unfelt(),
                 self.differ().0,
                 few.clone(),
                 seen(self.metrics, self.rates),
@@ -230,6 +234,7 @@ impl Judged<'_> {
             ],
             Outcome::Worse | Outcome::Better | Outcome::Changed | Outcome::NotComparable => vec![
                 in_part,
+                self.unfelt(),
                 unjudged.clone(),
                 others.clone(),
                 only,

@@ -74,6 +74,7 @@ impl Judged<'_> {
             all.map(|(_, ns)| *ns).max().unwrap_or(0)
         };
         let called = self.stops(true) > 0
+            || servers.gave_up.iter().any(|g| g.is_worse())
             || !servers.failing.is_empty()
             || servers.paused.iter().any(|p| p.worse)
             || servers.streams.iter().any(|s| s.worse)

@@ -56,7 +56,7 @@ pub(in crate::diff) fn server(r: &Recording<'_>, connection: ConnectionId, role:
 }
 
 /// Begin of each socket's opening as a client, and when it was established; `None`: it never was, or that is not sure.
-fn openings(facts: &Facts) -> FxHashMap<ConnectionId, (i64, Option<i64>)> {
+pub(in crate::diff) fn openings(facts: &Facts) -> FxHashMap<ConnectionId, (i64, Option<i64>)> {
     let of = facts.opens.iter().filter_map(|r| {
         let stood = r.end == OpenEnd::Established && r.confidence.is_solid();
         Some((r.connection?, (r.start_ns, stood.then_some(r.end_ns))))

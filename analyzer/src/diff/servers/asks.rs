@@ -2,7 +2,7 @@
 //!
 //! In: turnarounds of servers' sockets, responses of clients' sockets, questions by UDP. A request counts for a server where a thread that reads or answers requests of it
 //! sent it between the read of one of these and its answer (by any of its threads: in some programs another one answers); of several such
-//! servers for the one whose request was read last. A pool of threads that only ask is not seen. Out: figures, and sentences. Not judged by a test: said where it is
+//! servers for the one whose request was read last. A question by UDP counts as well where another thread of such a thread's process sent it (a pool that resolves names); a pool of threads that only ask by TCP is not seen. Out: figures, and sentences. Not judged by a test: said where it is
 //! [`DiffOptions::counts`] times as much, or as little.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,13 +11,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{LEAST, LEDGER, server};
 use super::clients::server_of;
+use super::questions::Question;
 use crate::analyses::application::{Role, Spans, sockets};
-use crate::analyses::datagrams::questions;
 use crate::analyses::verdict::duration;
 use crate::diff::sides::options::{DiffOptions, Recording};
 use crate::diff::values::metrics::Which;
 use crate::reconstruct::application::tables::ResponseRow;
-use crate::reconstruct::datagrams::tables::TurnEnd;
 use crate::stat::nearest_rank;
 
 /// Requests that the side with more per answer must have, and that the other one would have, did it ask as often.
@@ -156,6 +155,13 @@ fn add(r: &Recording<'_>, out: &mut Side) {
             by_thread.entry(*pid).or_default().push((name, of));
         }
     }
+    let mut by_process: FxHashMap<i32, Vec<(&str, &Serving)>> = FxHashMap::default();
+    for (name, of) in &serving {
+        let processes: BTreeSet<i32> = of.threads.iter().map(|tid| r.facts.process(*tid)).collect();
+        for pid in processes {
+            by_process.entry(pid).or_default().push((name, of));
+        }
+    }
     let under_way = |name: &str, at: i64| busy.get(name).is_some_and(|b| b.within(at, at.saturating_add(1)) > 0);
     let clients = all.iter().filter(|(s, _)| s.role == Role::Client);
     let by_tcp = clients.flat_map(|(s, to)| {
@@ -165,6 +171,7 @@ fn add(r: &Recording<'_>, out: &mut Side) {
             pid: row.pid,
             at: row.send_ns,
             ns: Some(ns),
+            by_udp: false,
         };
         s.judged_responses().map(one).collect::<Vec<_>>()
     });
@@ -172,7 +179,10 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     let mut asked: BTreeMap<Pair, FxHashSet<(i32, i64)>> = BTreeMap::new();
     for q in by_tcp.chain(by_udp).filter(|q| r.has(q.at)) {
         *out.all.entry(q.to.clone()).or_default() += q.n;
-        let for_it = by_thread.get(&q.pid).into_iter().flatten();
+        // A pool of threads of the same process asks for it.
+        let own = by_thread.get(&q.pid);
+        let pool = || by_process.get(&r.facts.process(q.pid)).filter(|_| q.by_udp);
+        let for_it = own.or_else(pool).into_iter().flatten();
         let for_it = for_it.filter(|(name, _)| *name != q.to && under_way(name, q.at));
         let Some((name, of)) = for_it.max_by_key(|(_, of)| of.read_before(q.at)) else {
             continue;
@@ -185,50 +195,6 @@ fn add(r: &Recording<'_>, out: &mut Side) {
             sum.placed += q.n;
             sum.asking += u64::from(asked.entry(pair).or_default().insert((q.pid, from)));
         }
-    }
-}
-
-/// What a thread asked.
-struct Question {
-    to: String,
-    /// Requests: datagrams that were sent with no wait between them are one each.
-    n: u64,
-    pid: i32,
-    at: i64,
-    /// Until the answer.
-    ns: Option<i64>,
-}
-
-impl Question {
-    /// Those that were answered. Whose address was asked no event tells: the program that got it is named.
-    fn by_udp(r: &Recording<'_>) -> Vec<Question> {
-        // Of pseudonyms that the other side does not share neither has names.
-        let named = !r.by_port;
-        let asked: FxHashSet<(u32, i64)> = questions(r.facts).map(|q| (q.turn.socket, q.turn.sent_ns)).collect();
-        // Two may be asked with a wait between them and answered together, as A and AAAA are.
-        let mut before: FxHashMap<u32, u32> = FxHashMap::default();
-        let mut out = vec![];
-        for row in &r.facts.udp_turns {
-            match row.end {
-                TurnEnd::AskedAgain => *before.entry(row.socket).or_default() += row.sends,
-                TurnEnd::Answered if asked.contains(&(row.socket, row.sent_ns)) => {
-                    let there = row.there.and_then(|at| r.facts.udp_sockets.get(at as usize));
-                    let who = there.map(|s| s.task.text()).filter(|t| named && !t.is_empty());
-                    let asked_before = before.remove(&row.socket).unwrap_or(0);
-                    out.push(Question {
-                        to: who.map_or_else(|| "others by UDP".into(), |who| format!("{who} by UDP")),
-                        n: (row.sends + asked_before.min(row.reads.saturating_sub(row.sends))).into(),
-                        pid: row.pid,
-                        at: row.sent_ns,
-                        ns: row.read_ns.map(|read| read.saturating_sub(row.sent_ns)),
-                    });
-                }
-                _ => {
-                    before.remove(&row.socket);
-                }
-            }
-        }
-        out
     }
 }
 

@@ -14,6 +14,8 @@ use crate::stat::{nearest_rank, rank_test};
 
 /// Servers told at most.
 const MOST: usize = 2;
+/// Chance of an order at most that says anything: of 2 and 1 even the most extreme order comes in two of three recordings of the same.
+const BY_CHANCE: f64 = 0.1;
 /// Part of the answers that must have waited for the opening of their connection for these times to be told.
 const OPENED: f64 = 0.5;
 
@@ -61,7 +63,15 @@ impl Few {
     fn apart(&self) -> bool {
         self.after.least_ns > self.before.most_ns || self.after.most_ns < self.before.least_ns
     }
+    /// Whether chance alone gives it so often that it says nothing: all of one side are longer, and these are so few that it means nothing.
+    fn is_empty(&self) -> bool {
+        self.apart() && self.p.is_some_and(|p| p > BY_CHANCE)
+    }
     fn moved(&self, o: &DiffOptions) -> bool {
+        // What chance gives as well heads nothing.
+        if self.p.is_some_and(|p| p > BY_CHANCE) {
+            return false;
+        }
         let (b, a) = (self.before.p50_ns, self.after.p50_ns);
         let least = (b.unsigned_abs() as f64 * o.median_relative).max(o.median_ns as f64);
         a.abs_diff(b) as f64 >= least
@@ -162,9 +172,9 @@ pub(in crate::diff) fn of(before: &[Table], after: &[Table], compared: &[Metric]
     out
 }
 
-/// Sentences: of those that moved as far as a median must to be called, and of the others.
+/// Sentences: of those that moved as far as a median must to be called and whose order is not chance's, and of the others; none of those of which nothing can be said.
 pub(in crate::diff) fn said(few: &[Few], o: &DiffOptions) -> (Vec<String>, Vec<String>) {
-    let mut all: Vec<&Few> = few.iter().collect();
+    let mut all: Vec<&Few> = few.iter().filter(|f| !f.is_empty()).collect();
     all.sort_by_key(|f| !f.moved(o));
     let left = all.len().saturating_sub(MOST);
     all.truncate(MOST);

@@ -24,6 +24,9 @@ use crate::stat::{block_of, nearest_rank};
 
 /// Fewest requests given up, by all servers together.
 const FEWEST: usize = 20;
+/// Fewer are enough where they lie in most of the time, and chance gives it so seldom: of all requests that took as long as the time-out, on one side none was waited for, and on the other none given up.
+const FEW: usize = 5;
+const BY_CHANCE: f64 = 0.001;
 /// p10 and p90 of the waits are closer than this part of their median: one in so many.
 const NARROW: i64 = 10;
 /// Answers that took longer than the time-out, and this part of it, were waited for: one in so many.
@@ -148,14 +151,16 @@ fn one(task: &str, with: &BTreeMap<String, To>, without: &BTreeMap<String, To>) 
         w.add(to);
         o.add(without.get(*server)?);
     }
-    let timeout_ns = alike(&w.given).filter(|_| w.given.len() >= FEWEST && o.answered.len() >= LEAST)?;
+    let timeout_ns = alike(&w.given).filter(|_| w.given.len() >= FEW && o.answered.len() >= LEAST)?;
     // By a longer time-out it may have given up there, too.
     let soon = o.closed.iter().any(|ns| *ns < timeout_ns.saturating_mul(TIMES));
     let longer = timeout_ns.saturating_add(timeout_ns / LONGER);
     let waited = |of: &To| of.answered.iter().filter(|ns| **ns > longer).count();
     let (patient, patient_too) = (waited(&o), waited(&w));
     let another = patient >= PATIENT;
-    (!soon && (another || w.parts.len() >= PARTS.1)).then(|| GaveUp {
+    let spread = another && w.parts.len() >= PARTS.1;
+    let few = || spread && by_chance((w.given.len(), patient_too), patient) <= BY_CHANCE;
+    (!soon && (w.given.len() >= FEWEST || few()) && (another || w.parts.len() >= PARTS.1)).then(|| GaveUp {
         task: task.to_owned(),
         servers: servers.iter().map(|(server, _)| (*server).clone()).collect(),
         timeout_ns,
@@ -164,6 +169,12 @@ fn one(task: &str, with: &BTreeMap<String, To>, without: &BTreeMap<String, To>) 
         with: w,
         without: o,
     })
+}
+
+/// Chance that all requests given up are of one side, of those that took as long: given up and waited for there, waited for on the other (Fisher's exact test, one-sided).
+fn by_chance((given, waited): (usize, usize), other: usize) -> f64 {
+    let (own, all) = (given + waited, given + waited + other);
+    (0..given).map(|n| (own - n) as f64 / (all - n) as f64).product()
 }
 
 /// What of one side the other has not.
@@ -255,6 +266,10 @@ impl GaveUp {
                 "; it {asks_again}: {with:.1} requests for each answer of {server}, {without:.1} {other} (given up ones counted, inferred), more work for the same answers"
             );
         }
+        let again = self.per_answer(asks, after).is_some();
+        if after && !again && self.patient >= PATIENT && self.patient_too == 0 {
+            out += "; that answers take no longer than that now is the cut, and no improvement";
+        }
         if w.later > 0 {
             out += &format!(
                 "; at least {} of those given up were answered later, when nobody waited any more",
@@ -274,6 +289,15 @@ pub(in crate::diff) struct Told {
     pub after: bool,
     /// Enough of them that what is left are other answers.
     many: bool,
+    /// More is asked for the same answers: it asks again.
+    again: bool,
+}
+
+impl Told {
+    /// Whether it is harm by itself: requests end without an answer that were waited for before. Of who asks again its own answers tell.
+    pub(in crate::diff) fn is_worse(&self) -> bool {
+        self.after && !self.again
+    }
 }
 
 /// A sentence for each; what is asked of these servers is marked.
@@ -288,6 +312,7 @@ pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], a
     let mut out = vec![];
     for (g, after) in now.chain(then).take(SAID) {
         let sentence = g.sentence(asks, after);
+        let again = g.per_answer(asks, after).is_some();
         for x in asks.iter_mut().filter(|x| g.servers.contains(&x.asked)) {
             x.divided = true;
         }
@@ -298,6 +323,7 @@ pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], a
             servers,
             after,
             many,
+            again,
         });
     }
     out

@@ -4,10 +4,11 @@
 //! In: bytes and times of each answer (`moves`). Out: servers whose large answers of one size take [`FACTOR`] times as long on one side. No test of chance is asked: the
 //! middle half of one side is beside that of the other, [`LEAST`] of each at least.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use crate::analyses::verdict::{duration, size};
+use crate::diff::SettingChange;
 use crate::diff::values::moves::Moves;
 use crate::stat::nearest_rank;
 
@@ -31,6 +32,8 @@ pub(in crate::diff) struct Large {
     pub worse: bool,
     /// By so much, ns.
     pub by_ns: i64,
+    /// Of one after, and before.
+    bytes: [i64; 2],
     /// Without its end.
     pub sentence: String,
 }
@@ -61,7 +64,9 @@ pub(in crate::diff) fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Large> {
     let mut out: Vec<Large> = vec![];
     // All clients of a server before one of them: those behind another path may have nothing of it.
     for (whose, b) in b {
-        if let Some(l) = a.remove(&whose).and_then(|a| compared(whose, b, a)) {
+        let Some(a) = a.remove(&whose) else { continue };
+        let all = compared(whose.clone(), b.clone(), a.clone());
+        if let Some(l) = all.or_else(|| in_one_class(&whose, &b, &a)) {
             let told = |o: &Large| o.server == l.server && (o.client.is_none() || o.by_ns.abs() >= l.by_ns.abs());
             if !out.iter().any(told) {
                 out.retain(|o| o.server != l.server);
@@ -71,6 +76,23 @@ pub(in crate::diff) fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Large> {
     }
     out.sort_by_key(|l| (std::cmp::Reverse(l.by_ns.unsigned_abs()), l.server.clone()));
     out
+}
+
+/// Sizes of all kinds: those that are within a factor of two of each other, the class that moves most in all.
+fn in_one_class(whose: &Whose, b: &Answers, a: &Answers) -> Option<Large> {
+    let class = |bytes: i64| (bytes / LARGE).max(1).ilog2();
+    let own = |of: &Answers, n: u32| -> Answers {
+        let each = of.0.iter().zip(&of.1).filter(|(bytes, _)| class(**bytes) == n);
+        each.map(|(bytes, ns)| (*bytes, *ns)).unzip()
+    };
+    let classes: BTreeSet<u32> = b.0.iter().map(|bytes| class(*bytes)).collect();
+    let found = classes.into_iter().filter_map(|n| {
+        let (b, a) = (own(b, n), own(a, n));
+        let fewer = b.0.len().min(a.0.len()) as u64;
+        Some((fewer, compared(whose.clone(), b, a)?))
+    });
+    let most = found.max_by_key(|(n, l)| n.saturating_mul(l.by_ns.unsigned_abs()));
+    most.map(|(_, l)| l)
 }
 
 fn compared((server, client): Whose, (mut b_bytes, mut b): Answers, (mut a_bytes, mut a): Answers) -> Option<Large> {
@@ -104,8 +126,38 @@ fn compared((server, client): Whose, (mut b_bytes, mut b): Answers, (mut a_bytes
         client,
         worse,
         by_ns: a50.saturating_sub(b50),
+        bytes: [bytes, after_bytes],
     })
 }
+
+impl Large {
+    /// Whether a setting that differs limits how much of it may be under way: the largest send buffer, where that is less than such an answer on the slower side alone.
+    pub(in crate::diff) fn limited(&self, s: &SettingChange) -> Option<String> {
+        let name = s.name.split('@').next().filter(|n| *n == SEND_BUFFER)?;
+        // `4096 16384 87380 | 4096 16384 4194304`: of several namespaces.
+        let least = |of: &str| {
+            let largest = of
+                .split(" | ")
+                .filter_map(|v| v.split_whitespace().nth(2)?.parse::<i64>().ok());
+            largest.min()
+        };
+        let (b, a) = (least(&s.before)?, least(&s.after)?);
+        let [bytes_b, bytes_a] = self.bytes;
+        let limits = match self.worse {
+            true => a < b && a < bytes_a,
+            false => b < a && b < bytes_b,
+        };
+        limits.then(|| {
+            format!(
+                "; {name} is {b} -> {a} bytes at most{}: no more than a send buffer holds is under way in a round trip, and smaller answers have nothing of it (inferred)",
+                if s.name.contains('@') { " in a network namespace" } else { "" }
+            )
+        })
+    }
+}
+
+/// Third figure: the largest send buffer that TCP takes by itself, bytes.
+const SEND_BUFFER: &str = "net.ipv4.tcp_wmem";
 
 #[cfg(test)]
 mod tests {

@@ -15,6 +15,7 @@ pub(in crate::diff) mod parts;
 pub(in crate::diff) mod paths;
 pub(in crate::diff) mod pauses;
 pub(in crate::diff) mod pools;
+mod questions;
 pub(in crate::diff) mod reopened;
 pub(in crate::diff) mod shared_out;
 pub(in crate::diff) mod sizes;
@@ -37,7 +38,8 @@ use self::pauses::Pauses;
 use self::sizes::Sizes;
 use self::stopped::Stopped;
 use self::streams::Streams;
-use crate::diff::values::metrics::Table;
+use crate::diff::judged::kinds::Kinds;
+use crate::diff::values::{metrics::Table, moves::Moves};
 
 /// What the answers of each server say of it beside their times.
 #[derive(Debug, Clone, Default)]
@@ -78,6 +80,12 @@ pub(in crate::diff) struct Servers {
     pub sizes: Vec<Sizes>,
     /// Servers whose connections have more exchanges, or fewer.
     pub exchanges: Vec<Exchanges>,
+    /// What went to each server, on each side.
+    pub moves: [Vec<Moves>; 2],
+    /// Servers that ask another one a few at a time on one side alone.
+    pub ceilings: Vec<pools::Ceiling>,
+    /// Servers whose requests are of another mixture.
+    pub kinds: Vec<Kinds>,
     /// Servers that packets reach by another way.
     pub ways: Vec<Way>,
 }

@@ -7,8 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use super::answers::{LEAST, server};
+use super::answers::{LEAST, LEDGER, server};
+use super::asks::Asks;
 use crate::analyses::application::{Role, sockets};
+use crate::analyses::verdict::duration;
+use crate::diff::judged::compare::Metric;
+use crate::diff::said::verdict::Outcome;
 use crate::diff::sides::options::Recording;
 
 /// Part of the time at its most from which a server's requests are at a limit.
@@ -17,6 +21,9 @@ const FULL: f64 = 0.8;
 const MORE: f64 = 0.2;
 /// What is rarer than this part of the time is no number of requests at once.
 const RARE: f64 = 0.01;
+/// The same where who asks takes longer and who is asked does not: none may be above the limit then.
+const REACHED: f64 = 0.3;
+const EXCEEDED: f64 = 0.05;
 /// So many times as many at once are others.
 const TIMES: usize = 2;
 
@@ -95,6 +102,66 @@ fn under(side: &[Recording<'_>]) -> BTreeMap<String, Under> {
     out
 }
 
+/// A server whose program has no more than so many requests to another one under way, on one side alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::diff) struct Ceiling {
+    pub server: String,
+    /// Without its end.
+    pub sentence: String,
+}
+
+/// Of servers whose answers take longer, where those of the one that they ask do not: requests wait for a free place, so that a part of the time at the limit is enough, and none may be above it.
+pub(in crate::diff) fn ceilings(
+    [before, after]: [&[Recording<'_>]; 2],
+    metrics: &[Metric],
+    asks: &[Asks],
+) -> Vec<Ceiling> {
+    let answers = |server: &str, worse: bool| {
+        let own = metrics.iter().filter(|m| {
+            m.which.ledger == LEDGER && m.which.stage == "response" && m.which.service.as_deref() == Some(server)
+        });
+        own.clone()
+            .next()
+            .filter(|_| own.clone().any(|m| m.outcome == Outcome::Worse) == worse)
+    };
+    let slower = asks.iter().filter(|x| answers(&x.server, true).is_some());
+    let pairs: Vec<(&Asks, &Metric)> = slower.filter_map(|x| Some((x, answers(&x.asked, false)?))).collect();
+    if pairs.is_empty() {
+        return vec![];
+    }
+    let (b, a) = (under(before), under(after));
+    let one = |(x, of): &(&Asks, &Metric)| {
+        let (b, a) = (b.get(&x.asked)?, a.get(&x.asked)?);
+        let n = ceiling(a, b).filter(|_| limit(a, b).is_none())?;
+        let (p, q) = (of.before.p50_ns?, of.after.p50_ns?);
+        Some(Ceiling {
+            server: x.server.clone(),
+            sentence: format!(
+                "Of its requests to {} {} are under way at once after ({:.0} % of the time), and before up to {}, while these are answered as quickly, p50 {} -> {}: what finds no free connection there waits at {} for one, as with a smaller pool (inferred)",
+                x.asked,
+                if n == 1 {
+                    "1 at most".to_owned()
+                } else {
+                    format!("at most {n}")
+                },
+                100.0 * a.part(n),
+                b.most(),
+                duration(p),
+                duration(q),
+                x.server
+            ),
+        })
+    };
+    pairs.iter().filter_map(one).collect()
+}
+
+/// The number that is never exceeded, and reached for so much of the time, where the other side has more.
+fn ceiling(of: &Under, other: &Under) -> Option<usize> {
+    let n = of.ns.len().saturating_sub(1);
+    let reached = n > 0 && of.answers.min(other.answers) >= LEAST && of.part(n) >= REACHED;
+    (reached && other.most() >= n.saturating_mul(TIMES) && other.part(n + 1) >= EXCEEDED).then_some(n)
+}
+
 /// A sentence for each server whose requests are at such a limit on one side only.
 pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<String> {
     let (b, a) = (under(before), under(after));
@@ -156,6 +223,39 @@ mod tests {
             (Some(3), None)
         );
         assert_eq!(limit(&six, &six), None);
+    }
+
+    #[test]
+    fn a_ceiling_is_reached_and_never_exceeded() {
+        // Two at once for two fifths of the time; up to six before.
+        let mut two = Under {
+            answers: 100,
+            ..Under::default()
+        };
+        let pair = |i: i64| {
+            [
+                (i * 100, true),
+                (i * 100 + 1, true),
+                (i * 100 + 40, false),
+                (i * 100 + 41, false),
+            ]
+        };
+        two.add((0..50).flat_map(pair).collect());
+        assert_eq!(
+            (ceiling(&two, &asked(60, 6)), limit(&two, &asked(60, 6))),
+            (Some(2), None)
+        );
+        // The other side has no more; once there were more.
+        assert_eq!((ceiling(&two, &two), ceiling(&two, &asked(60, 3))), (None, None));
+        two.add(vec![
+            (0, true),
+            (0, true),
+            (0, true),
+            (9, false),
+            (9, false),
+            (9, false),
+        ]);
+        assert_eq!(ceiling(&two, &asked(60, 6)), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analyses::application::{Role, Socket, sockets};
-use crate::diff::servers::answers::server;
+use crate::diff::servers::answers::{openings, server};
 use crate::diff::sides::options::Recording;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
@@ -24,7 +24,15 @@ use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// A request and its answer.
+#[derive(Debug, Clone)]
 pub(in crate::diff) struct Moves {
+    /// When it was sent.
+    pub at_ns: i64,
+    /// Of a client: until the first byte of the answer was readable; the same with the opening of the connection, where it is the first on it.
+    pub response_ns: Option<i64>,
+    pub call_ns: Option<i64>,
+    /// Of the server.
+    pub turnaround_ns: Option<i64>,
     /// `address:port`.
     pub server: String,
     pub client: IpAddr,
@@ -99,8 +107,10 @@ struct Turn {
     from_ns: i64,
     send_ns: i64,
     judged: bool,
-    /// Of a client: until the last byte of the answer was readable.
+    /// Of a client: until the last byte of the answer was readable, and the first one.
     whole_ns: Option<i64>,
+    response_ns: Option<i64>,
+    turnaround_ns: Option<i64>,
 }
 
 fn turns(s: &Socket<'_>) -> Vec<Turn> {
@@ -111,6 +121,8 @@ fn turns(s: &Socket<'_>) -> Vec<Turn> {
                 send_ns: r.send_ns,
                 judged: !r.overlap && r.confidence.is_solid(),
                 whole_ns: r.whole_ns(),
+                response_ns: r.response_ns(),
+                turnaround_ns: r.peer.map(|p| p.turnaround_ns),
             })
             .collect(),
         Role::Server => (s.turnarounds.iter())
@@ -119,6 +131,8 @@ fn turns(s: &Socket<'_>) -> Vec<Turn> {
                 send_ns: t.send_ns,
                 judged: !t.overlap && t.confidence.is_solid(),
                 whole_ns: None,
+                response_ns: None,
+                turnaround_ns: Some(t.total_ns()),
             })
             .collect(),
     };
@@ -140,6 +154,7 @@ fn add(r: &Recording<'_>, out: &mut Vec<Moves>) {
     let (facts, here) = (r.facts, r.connections());
     let (all, lost) = (sockets(facts), Lost::of(&facts.gaps));
     let moved = Moved::of(facts, &all);
+    let opened = openings(facts);
     let none = Bytes::default();
     for s in all.iter().filter(|s| s.in_turns) {
         let row = facts.connections.get(s.connection.0 as usize);
@@ -162,6 +177,7 @@ fn add(r: &Recording<'_>, out: &mut Vec<Moves>) {
             moved.went.get(&s.connection).unwrap_or(&none),
         );
         let turns = turns(s);
+        let opening = opened.get(&s.connection).and_then(|(from, to)| Some((*to)? - from));
         for (nth, t) in turns.iter().enumerate() {
             let next = turns.get(nth.saturating_add(1)).map(|t| t.from_ns);
             let end = next.or_else(|| moved.closed.get(&s.connection).copied().filter(|at| *at > t.send_ns));
@@ -178,7 +194,12 @@ fn add(r: &Recording<'_>, out: &mut Vec<Moves>) {
                     went.within(t.from_ns, to),
                 ),
             };
+            let waited = opening.filter(|_| nth == 0).unwrap_or(0);
             out.push(Moves {
+                at_ns: t.send_ns,
+                response_ns: t.response_ns,
+                call_ns: t.response_ns.map(|ns| ns.saturating_add(waited)),
+                turnaround_ns: t.turnaround_ns,
                 server: name.clone(),
                 client,
                 request,

@@ -1,0 +1,386 @@
+//! Another mixture of requests: answers of one server are of several kinds, and where more of the slow kind are asked for, all together take longer though each kind is as quick as before (Simpson, J. R. Stat.
+//! Soc. B 13, 1951). Like is compared with like: what a client sends is its choice, so the bytes of a request tell kinds apart; where these are alike, the bytes of its answer too.
+//!
+//! In: judged metrics of answers, requests and answers of both sides with their bytes. Out: metrics whose shift is of the mixture, called changed, with how it changed; of others the kind that the shift is in. Both sides
+//! are weighted to one mixture (of both together); what has no counterpart on the other side is left out, and counted.
+//!
+//! ```text
+//! answers -> kinds (bytes) -> those that both sides have -> weights: each kind as often on both sides -> the percentile again
+//!   gone: less than a fifth of the shift is left; or less than half of it, and that is chance or below its threshold
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::above::weighed;
+use super::compare::{Metric, Shift};
+use crate::analyses::verdict::{duration, size};
+use crate::diff::said::verdict::Outcome;
+use crate::diff::servers::answers::LEDGER;
+use crate::diff::servers::clients::{client_of, server_of};
+use crate::diff::sides::options::DiffOptions;
+use crate::diff::values::moves::Moves;
+use crate::stat::{At, nearest_rank};
+
+/// Answers that a side must have of a kind for it to have a counterpart; to be told by itself.
+const COUNTERPART: usize = 3;
+const TOLD_OF: usize = 20;
+/// Part of a side's answers that must have a counterpart: else what is left is not what was asked.
+const LEFT: f64 = 0.5;
+/// The same of the side that is longer where kinds are told by their answers, too: larger answers may be the harm itself.
+const LEFT_BY_ANSWERS: f64 = 0.95;
+/// Of the shift: what is left of one that is gone; and where that may be chance.
+const GONE: f64 = 0.2;
+const MAY_BE_CHANCE: f64 = 0.5;
+/// Chance from which it may be.
+const CHANCE: f64 = 0.05;
+/// Kinds whose sizes are as close together are one, where sizes vary.
+const CLOSE: f64 = 0.05;
+const CLOSE_ANSWERS: f64 = 0.25;
+/// Kinds named; how far one must move in the mixture to be.
+const NAMED: usize = 2;
+const SHARE: f64 = 0.02;
+
+/// What tells kinds apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Exact,
+    Close,
+    ExactAndAnswer,
+    CloseAndAnswer,
+}
+const ALL: [By; 4] = [By::Exact, By::Close, By::ExactAndAnswer, By::CloseAndAnswer];
+
+impl By {
+    fn answers(self) -> bool {
+        matches!(self, By::ExactAndAnswer | By::CloseAndAnswer)
+    }
+    fn key(self, o: &One) -> (i64, i64) {
+        let step = |bytes: i64, close: f64| ((bytes.max(1) as f64).ln() / (1.0 + close).ln()).round() as i64;
+        let request = match self {
+            By::Exact | By::ExactAndAnswer => o.request,
+            By::Close | By::CloseAndAnswer => step(o.request, CLOSE),
+        };
+        let answer = if self.answers() {
+            step(o.answer, CLOSE_ANSWERS)
+        } else {
+            0
+        };
+        (request, answer)
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone, Copy)]
+struct One {
+    at: At,
+    request: i64,
+    answer: i64,
+}
+
+/// Of one kind, on both sides.
+type Kind = [Vec<One>; 2];
+
+/// What is said of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::diff) struct Kinds {
+    pub server: String,
+    /// Longer, or shorter, by the mixture alone; else in one kind.
+    pub mixture: bool,
+    pub worse: bool,
+    /// Without its end.
+    pub sentence: String,
+}
+
+/// Calls changed what is of the mixture alone; a sentence for each server, and for the kind that a shift is in.
+pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2], o: &DiffOptions) -> Vec<Kinds> {
+    let mut out: Vec<Kinds> = vec![];
+    let judged = |m: &&mut Metric| {
+        let answers = m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response" | "turnaround");
+        answers && matches!(m.outcome, Outcome::Worse | Outcome::Better)
+    };
+    for m in metrics.iter_mut().filter(judged) {
+        let Some(server) = m.which.service.clone() else {
+            continue;
+        };
+        let sides = moves.each_ref().map(|side| of(side, &server, m.which.stage));
+        let (outcome, worse) = (m.outcome, m.outcome == Outcome::Worse);
+        let shifts: Vec<&Shift> = m.shifts.iter().filter(|s| s.outcome == outcome).collect();
+        let found = ALL.iter().find_map(|by| explained(*by, &sides, &shifts, worse, o));
+        let said = |mixture: bool| out.iter().any(|k: &Kinds| k.server == server && k.mixture == mixture);
+        match found {
+            Some(words) => {
+                if !said(true) {
+                    out.push(Kinds {
+                        sentence: format!("{} are of another mixture{words}", whose(&server)),
+                        server,
+                        mixture: true,
+                        worse,
+                    });
+                }
+                m.becomes_changed(outcome);
+                m.mix =
+                    Some("its requests are of another mixture, and those of each size are as quick as before".into());
+            }
+            None => {
+                if !said(false)
+                    && let Some(words) = m.telling().and_then(|s| in_one_kind(&sides, s, worse, o))
+                {
+                    out.push(Kinds {
+                        sentence: words,
+                        server,
+                        mixture: false,
+                        worse,
+                    });
+                }
+            }
+        }
+    }
+    out
+}
+
+fn whose(server: &str) -> String {
+    match client_of(server) {
+        Some(client) => format!("Requests of {client} to {}", server_of(server)),
+        None => format!("Requests to {server}"),
+    }
+}
+
+/// Answers of a server (or of one client's) that have all figures.
+fn of(side: &[Moves], server: &str, stage: &str) -> Vec<One> {
+    let (to, client) = (server_of(server), client_of(server));
+    let own = side.iter().filter(|m| m.server == to);
+    let own = own.filter(|m| client.is_none_or(|c| m.client.to_string() == c));
+    let one = |m: &Moves| {
+        let value = match stage {
+            "call" => m.call_ns,
+            "response" => m.response_ns,
+            _ => m.turnaround_ns,
+        }?;
+        let at = At {
+            time_ns: m.at_ns,
+            value,
+        };
+        Some(One {
+            at,
+            request: m.request?,
+            answer: m.answer.unwrap_or(0),
+        })
+    };
+    own.filter_map(one).collect()
+}
+
+fn kinds(by: By, sides: &[Vec<One>; 2]) -> BTreeMap<(i64, i64), Kind> {
+    let mut out: BTreeMap<(i64, i64), Kind> = BTreeMap::new();
+    for (nth, side) in sides.iter().enumerate() {
+        for one in side {
+            if let Some(of) = out.entry(by.key(one)).or_default().get_mut(nth) {
+                of.push(*one);
+            }
+        }
+    }
+    out
+}
+
+/// Answers with their weights: each kind as often on both sides.
+fn weights(kinds: &[&Kind]) -> [Vec<(At, f64)>; 2] {
+    let all: usize = kinds.iter().map(|k| k[0].len() + k[1].len()).sum();
+    let side = |nth: usize| -> Vec<(At, f64)> {
+        let of = |k: &Kind| k.get(nth).map_or(0, Vec::len);
+        let n: usize = kinds.iter().map(|k| of(k)).sum();
+        let each = |k: &&&Kind| {
+            let share = (k[0].len() + k[1].len()) as f64 / all.max(1) as f64;
+            let weight = share * n as f64 / of(k).max(1) as f64;
+            let own = k.get(nth).into_iter().flatten();
+            own.map(|one| (one.at, weight)).collect::<Vec<_>>()
+        };
+        kinds.iter().flat_map(|k| each(&k)).collect()
+    };
+    [side(0), side(1)]
+}
+
+/// The percentile of weighted values.
+fn percentile(of: &[(At, f64)], percent: u64) -> Option<i64> {
+    let mut of: Vec<(i64, f64)> = of.iter().map(|(at, w)| (at.value, *w)).collect();
+    of.sort_by_key(|v| v.0);
+    let all: f64 = of.iter().map(|v| v.1).sum();
+    let mut below = 0.0;
+    let reached = |v: &&(i64, f64)| {
+        below += v.1;
+        below >= all * percent as f64 / 100.0 - 1e-9
+    };
+    of.iter().find(reached).map(|v| v.0)
+}
+
+fn plain(of: &[One], percent: u64) -> Option<i64> {
+    nearest_rank(&mut of.iter().map(|o| o.at.value).collect::<Vec<_>>(), percent as usize)
+}
+
+/// Whether all these shifts are of the mixture; in words.
+fn explained(by: By, sides: &[Vec<One>; 2], shifts: &[&Shift], worse: bool, o: &DiffOptions) -> Option<String> {
+    let kinds = kinds(by, sides);
+    let both: Vec<(&(i64, i64), &Kind)> = (kinds.iter())
+        .filter(|(_, k)| k.iter().all(|side| side.len() >= COUNTERPART))
+        .collect();
+    let left = |nth: usize| {
+        let own: usize = both.iter().filter_map(|(_, k)| Some(k.get(nth)?.len())).sum();
+        let all = sides.get(nth).map_or(0, Vec::len);
+        (all - own, own as f64 / all.max(1) as f64)
+    };
+    let (b, a) = (left(0), left(1));
+    let longer = if worse { LEFT_BY_ANSWERS } else { LEFT };
+    let least = if by.answers() { longer } else { LEFT };
+    if both.len() < 2 || b.1 < LEFT || a.1 < least {
+        return None;
+    }
+    let weighted = weights(&both.iter().map(|(_, k)| *k).collect::<Vec<_>>());
+    let [wb, wa] = &weighted;
+    let mut told = None;
+    for s in shifts {
+        let raw = plain(&sides[1], s.percent)?.saturating_sub(plain(&sides[0], s.percent)?) as f64;
+        // These must be the answers that were judged.
+        if raw.signum() != (s.shift as f64).signum() || raw.abs() < MAY_BE_CHANCE * s.shift.unsigned_abs() as f64 {
+            return None;
+        }
+        let (x, y) = (percentile(wb, s.percent)?, percentile(wa, s.percent)?);
+        // How far it went the same way.
+        let rest = (y.saturating_sub(x) as f64 * raw.signum()).max(0.0);
+        let (relative, absolute) = match s.percent {
+            50 => (o.median_relative, o.median_ns),
+            _ => (o.tail_relative, o.tail_ns),
+        };
+        let small = || rest < (x as f64 * relative).max(absolute as f64);
+        let pooled = [wb.as_slice(), wa.as_slice()].concat();
+        let chance = || {
+            let limit = percentile(&pooled, s.percent)?;
+            weighed(wb, wa, limit).map(|c| c.p > CHANCE)
+        };
+        let gone =
+            rest <= GONE * raw.abs() || rest < MAY_BE_CHANCE * raw.abs() && (small() || chance().unwrap_or(false));
+        if !gone {
+            return None;
+        }
+        if told.is_none_or(|(of, ..): (f64, u64, i64, i64)| of < raw.abs()) {
+            told = Some((raw.abs(), s.percent, x, y));
+        }
+    }
+    let (_, percent, x, y) = told?;
+    Some(words(by, &kinds, sides, (percent, x, y), (b.0, a.0)))
+}
+
+/// How the mixture changed.
+fn words(
+    by: By,
+    kinds: &BTreeMap<(i64, i64), Kind>,
+    sides: &[Vec<One>; 2],
+    (percent, x, y): (u64, i64, i64),
+    (left_b, left_a): (usize, usize),
+) -> String {
+    let share = |k: &Kind, nth: usize| {
+        let all = sides.get(nth).map_or(1, Vec::len).max(1);
+        k.get(nth).map_or(0, Vec::len) as f64 / all as f64
+    };
+    let moved = |k: &Kind| share(k, 1) - share(k, 0);
+    let mut all: Vec<&Kind> = kinds.values().filter(|k| moved(k).abs() >= SHARE).collect();
+    all.sort_by(|x, y| moved(y).abs().total_cmp(&moved(x).abs()));
+    let bytes = |k: &Kind, of: fn(&One) -> i64| {
+        let mut all: Vec<i64> = k.iter().flatten().map(of).collect();
+        nearest_rank(&mut all, 50).map_or_else(String::new, size)
+    };
+    let one = |k: &&Kind| {
+        let answer = match by.answers() {
+            true => format!(" with answers of {}", bytes(k, |o| o.answer)),
+            false => String::new(),
+        };
+        let ns: Vec<i64> = k.iter().flatten().map(|o| o.at.value).collect();
+        let took = nearest_rank(&mut ns.clone(), 50)
+            .map_or_else(String::new, |ns| format!(", which take p50 {}", duration(ns)));
+        format!(
+            "of {}{answer} {:.0} % -> {:.0} %{took}",
+            bytes(k, |o| o.request),
+            100.0 * share(k, 0),
+            100.0 * share(k, 1)
+        )
+    };
+    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
+    let named = match named.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", named.join("; ")),
+    };
+    let left = match left_b + left_a {
+        0 => String::new(),
+        _ => format!("; {left_b} before and {left_a} after have no counterpart and are left out"),
+    };
+    format!(
+        "{named}: those of each size are answered as quickly as before, of one mixture p{percent} {} -> {}{left}",
+        duration(x),
+        duration(y)
+    )
+}
+
+/// The kind that a shift is in, where the others did not move.
+fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &DiffOptions) -> Option<String> {
+    let (relative, absolute) = (o.median_relative, o.median_ns as f64);
+    let moved = |k: &Kind| -> Option<(i64, i64)> {
+        let (x, y) = (plain(&k[0], 50)?, plain(&k[1], 50)?);
+        let by = if worse {
+            y.saturating_sub(x)
+        } else {
+            x.saturating_sub(y)
+        };
+        let p = super::above::above(
+            &[k[0].iter().map(|o| o.at).collect()],
+            &[k[1].iter().map(|o| o.at).collect()],
+            plain(&k.concat(), 50)?,
+            false,
+        )?;
+        (by as f64 >= (x as f64 * relative).max(absolute) && p.p <= CHANCE / 10.0).then_some((x, y))
+    };
+    for by in [By::Exact, By::Close, By::CloseAndAnswer] {
+        let kinds = kinds(by, sides);
+        let enough = |k: &&Kind| k.iter().all(|side| side.len() >= TOLD_OF);
+        let mut those: Vec<(&Kind, i64, i64)> = (kinds.values().filter(enough))
+            .filter_map(|k| moved(k).map(|(x, y)| (k, x, y)))
+            .collect();
+        let n = |k: &Kind| k[0].len().min(k[1].len());
+        those.sort_by_key(|(k, x, y)| std::cmp::Reverse(x.abs_diff(*y).saturating_mul(n(k) as u64)));
+        let Some((first, x, y)) = those.first() else { continue };
+        let own = |k: &Kind| those.iter().any(|t| std::ptr::eq(t.0, k));
+        let others: Vec<&Kind> = (kinds.values())
+            .filter(|k| !own(k) && k.iter().all(|side| side.len() >= COUNTERPART))
+            .collect();
+        let [wb, wa] = &weights(&others);
+        if wb.len().min(wa.len()) < TOLD_OF {
+            continue;
+        }
+        let rest = percentile(wb, s.percent).zip(percentile(wa, s.percent));
+        let (tail, least) = match s.percent {
+            50 => (o.median_relative, o.median_ns),
+            _ => (o.tail_relative, o.tail_ns),
+        };
+        let still = rest.filter(|(x, y)| (x.abs_diff(*y) as f64) < (*x as f64 * tail).max(least as f64));
+        let Some((rb, ra)) = still else { continue };
+        let bytes = nearest_rank(&mut first.iter().flatten().map(|o| o.request).collect::<Vec<_>>(), 50)?;
+        let answers = nearest_rank(&mut first.iter().flatten().map(|o| o.answer).collect::<Vec<_>>(), 50)?;
+        let answers = match by.answers() {
+            true => format!(" with answers of {}", size(answers)),
+            false => String::new(),
+        };
+        let more = match those.len() {
+            1 => String::new(),
+            2 => " and of 1 other size".into(),
+            n => format!(" and of {} other sizes", n - 1),
+        };
+        return Some(format!(
+            "it is in requests of {}{answers}{more}: p50 {} -> {}, n {} -> {}; the others are as quick as before, of one mixture p{} {} -> {}",
+            size(bytes),
+            duration(*x),
+            duration(*y),
+            first[0].len(),
+            first[1].len(),
+            s.percent,
+            duration(rb),
+            duration(ra)
+        ));
+    }
+    None
+}

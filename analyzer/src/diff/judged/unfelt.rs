@@ -1,0 +1,137 @@
+//! Stages beneath the answers that take longer, and that nobody feels: where answers are compared, enough of them, and none takes longer, a stage that grew by little beside the answers that users
+//! ask for, or of units that are of no answer (a backup), is a difference and no harm.
+//!
+//! In: judged metrics, who asks whom, units of both sides. Out: what is worse of `rx`, `tx`, `tx_udp`, `lifetime`, `poll`, `softirq` and `device`, called changed and marked. Must not touch anything where an answer is worse,
+//! where some are much slower and not judged, or where answers are too few to have shown it. What `--fail-on` names is as before.
+
+use std::collections::BTreeSet;
+
+use super::compare::{Metric, PERCENTS};
+use super::mixture;
+use super::rates::Rate;
+use super::tails;
+use crate::analyses::application::sockets;
+use crate::diff::said::verdict::Outcome;
+use crate::diff::servers::{answers::LEDGER, asks::Asks, clients::server_of};
+use crate::diff::sides::options::{DiffOptions, Recording};
+use crate::facts::ConnectionId;
+use crate::stat::nearest_rank;
+
+/// Answers of a server on each side that would have shown it.
+const ENOUGH: u64 = 100;
+/// And a change of the median of this part of it.
+const SHOWN: f64 = 0.5;
+/// Of the median answer of those that users ask: what is less is not felt.
+const FELT: f64 = 0.05;
+/// Ledgers of what lies beneath.
+const BENEATH: [&str; 7] = ["rx", "tx", "tx_udp", "lifetime", "poll", "softirq", "device"];
+
+fn is_answer(m: &Metric) -> bool {
+    m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response")
+}
+
+/// Servers that no other one's program asks; where all are asked, all.
+pub(in crate::diff) fn fronts<'m>(metrics: &'m [Metric], asks: &[Asks]) -> Vec<&'m Metric> {
+    let all = || metrics.iter().filter(|m| is_answer(m));
+    let known: BTreeSet<&str> = all()
+        .filter_map(|m| m.which.service.as_deref())
+        .map(server_of)
+        .collect();
+    let asked: BTreeSet<&str> = (asks.iter())
+        .filter(|a| known.contains(a.server.as_str()) && a.before.requests.max(a.after.requests) > 0)
+        .map(|a| a.asked.as_str())
+        .collect();
+    let behind = |m: &&Metric| m.which.service.as_deref().is_some_and(|s| asked.contains(server_of(s)));
+    let out: Vec<&Metric> = all().filter(|m| !behind(m)).collect();
+    match out.is_empty() {
+        true => all().collect(),
+        false => out,
+    }
+}
+
+/// The median answer, ns, of whom users ask: the shortest of these. `None`: something is worse there, or nothing would have shown it.
+fn answered(metrics: &[Metric], asks: &[Asks]) -> Option<i64> {
+    let worse = |m: &Metric| m.which.ledger == LEDGER && m.outcome == Outcome::Worse;
+    if metrics.iter().any(worse) || !tails::said(metrics).is_empty() {
+        return None;
+    }
+    let shows = |m: &&&Metric| {
+        let middle = m.shifts.iter().find(|s| s.percent == 50);
+        let seen = middle.is_some_and(|s| {
+            let least = s.before.max(s.after) as f64 * SHOWN;
+            s.outcome == Outcome::Better || s.minimum_detectable.is_some_and(|ns| ns as f64 <= least)
+        });
+        m.before.n.min(m.after.n) >= ENOUGH && seen
+    };
+    let fronts = fronts(metrics, asks);
+    let fronts = fronts.iter().filter(shows);
+    fronts.filter_map(|m| Some(m.before.p50_ns?.min(m.after.p50_ns?))).min()
+}
+
+/// Calls changed, and marks, what nobody feels.
+pub(in crate::diff) fn moderate(
+    metrics: &mut [Metric],
+    rates: &mut [Rate],
+    asks: &[Asks],
+    sides: [&[Recording<'_>]; 2],
+    o: &DiffOptions,
+) {
+    let beneath = |m: &Metric| BENEATH.contains(&m.which.ledger) && m.outcome == Outcome::Worse;
+    let Some(answer) = answered(metrics, asks) else {
+        return;
+    };
+    let felt = (answer as f64 * FELT) as i64;
+    let sides = sides.map(|side| (side, mixture_of(side)));
+    for m in metrics.iter_mut().filter(|m| beneath(m)) {
+        let longest = m.shifts.iter().filter(|s| s.outcome == Outcome::Worse).map(|s| s.shift);
+        if longest.max().unwrap_or(0) < felt || of_no_answer(m, &sides, felt, o) {
+            m.becomes_changed(Outcome::Worse);
+            m.unfelt = true;
+        }
+    }
+    // Packets at a time, and how long they are handled, say less.
+    let inner = |r: &&mut Rate| matches!(r.outcome, Outcome::Changed | Outcome::Worse) && r.metric.starts_with("poll.");
+    for r in rates.iter_mut().filter(inner) {
+        (r.outcome, r.unfelt) = (Outcome::Changed, true);
+    }
+}
+
+/// Sockets that speak in turns, by recording.
+fn mixture_of(side: &[Recording<'_>]) -> Vec<BTreeSet<ConnectionId>> {
+    let of = |r: &Recording<'_>| {
+        let all = sockets(r.facts);
+        let turns = all.iter().filter(|s| s.in_turns);
+        turns.map(|s| s.connection).collect()
+    };
+    side.iter().map(of).collect()
+}
+
+/// Whether its units of answers and requests are as quick as before: what is longer is of others.
+fn of_no_answer(
+    m: &Metric,
+    sides: &[(&[Recording<'_>], Vec<BTreeSet<ConnectionId>>); 2],
+    felt: i64,
+    o: &DiffOptions,
+) -> bool {
+    let own = |(side, turns): &(&[Recording<'_>], Vec<BTreeSet<ConnectionId>>)| {
+        mixture::times(side, m, |nth, c| turns.get(nth).is_some_and(|t| t.contains(&c)))
+    };
+    let [Some(mut b), Some(mut a)] = sides.each_ref().map(own) else {
+        return false;
+    };
+    let n = b.len().min(a.len());
+    m.shifts.iter().filter(|s| s.outcome == Outcome::Worse).all(|s| {
+        let enough = PERCENTS.iter().any(|(p, need)| *p == s.percent && n >= *need);
+        let at = |v: &mut Vec<i64>| nearest_rank(v, s.percent as usize);
+        let (relative, absolute) = match s.percent {
+            50 => (o.median_relative, o.median_ns),
+            _ => (o.tail_relative, o.tail_ns),
+        };
+        let moved = at(&mut b).zip(at(&mut a));
+        enough
+            && moved.is_some_and(|(b, a)| {
+                let by = a.saturating_sub(b);
+                by < felt || by < ((b as f64 * relative) as i64).max(absolute)
+            })
+    })
+}
