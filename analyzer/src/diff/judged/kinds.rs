@@ -280,8 +280,11 @@ fn words(
         k.get(nth).map_or(0, Vec::len) as f64 / all as f64
     };
     let moved = |k: &Kind| share(k, 1) - share(k, 0);
+    let middle = plain(&sides.concat(), 50).unwrap_or(0);
+    // What each adds to the mean, by being more often asked for or less.
+    let adds = |k: &Kind| moved(k) * plain(&k.concat(), 50).unwrap_or(0).saturating_sub(middle) as f64;
     let mut all: Vec<&Kind> = kinds.values().filter(|k| moved(k).abs() >= SHARE).collect();
-    all.sort_by(|x, y| moved(y).abs().total_cmp(&moved(x).abs()));
+    all.sort_by(|x, y| adds(y).abs().total_cmp(&adds(x).abs()));
     let bytes = |k: &Kind, of: fn(&One) -> i64| {
         let mut all: Vec<i64> = k.iter().flatten().map(of).collect();
         nearest_rank(&mut all, 50).map_or_else(String::new, size)

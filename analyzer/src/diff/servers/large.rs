@@ -182,4 +182,43 @@ mod tests {
         let scattered: Vec<i64> = (0..20).map(|n| if n % 2 == 0 { 300 } else { 1_000 }).collect();
         assert_eq!(said(&scattered, &[301; 20], 400_000), None);
     }
+
+    #[test]
+    fn large_answers_of_many_sizes_are_compared_by_their_class() {
+        // Small ones of them as quick as before, more of them after; those of a megabyte take four times as long.
+        let of = |small: usize, large: usize, ms: i64| -> Answers {
+            let bytes = [vec![90_000; small], vec![1_000_000; large]].concat();
+            (
+                bytes,
+                [vec![50 * 1_000_000; small], vec![ms * 1_000_000; large]].concat(),
+            )
+        };
+        let whose: Whose = ("10.0.0.2:80".into(), None);
+        let (b, a) = (of(12, 30, 200), of(60, 25, 800));
+        assert_eq!(compared(whose.clone(), b.clone(), a.clone()), None);
+        let l = in_one_class(&whose, &b, &a).unwrap();
+        assert!(
+            l.worse
+                && l.sentence
+                    .ends_with("(1.0 MB each) take longer to their last byte: p50 200.00 ms -> 800.00 ms, n 30 -> 25"),
+            "{}",
+            l.sentence
+        );
+        assert_eq!(in_one_class(&whose, &b, &b), None);
+        // The send buffer's limit is told where it became smaller than one of them.
+        let setting = |before: &str, after: &str| SettingChange {
+            name: "net.ipv4.tcp_wmem@netns".into(),
+            before: before.into(),
+            after: after.into(),
+            beside: vec![],
+        };
+        let (wide, narrow) = ("4096 16384 4194304", "4096 16384 4194304 | 4096 16384 87380");
+        let said = l.limited(&setting(wide, narrow)).unwrap();
+        assert!(
+            said.starts_with("; net.ipv4.tcp_wmem is 4194304 -> 87380 bytes at most in a network namespace"),
+            "{said}"
+        );
+        assert_eq!(l.limited(&setting(narrow, wide)), None);
+        assert_eq!(l.limited(&setting(wide, "4096 16384 2000000")), None);
+    }
 }

@@ -106,3 +106,31 @@ fn names_looked_up_more_often_are_told_with_who_answers() {
         );
     }
 }
+
+/// A pool of threads of the same process asks: it counts for the answers of that process, and not of another.
+#[test]
+fn names_looked_up_by_other_threads_of_the_process_count() {
+    let pool = |times, process: i32| {
+        let mut f = looking_up(times, b"dnsmasq", TurnEnd::Answered);
+        let server: Vec<i32> = f.udp_turns.iter().map(|t| t.pid).collect();
+        for t in &mut f.udp_turns {
+            t.pid += 100_000;
+            f.processes.insert(t.pid, (process, Name::new(b"node")));
+        }
+        for pid in server {
+            f.processes.insert(pid, (77, Name::new(b"node")));
+        }
+        f
+    };
+    let said = |process| -> Vec<String> {
+        let d = of(&pool(1, process), &pool(5, process));
+        let all = d.asks.iter().filter(|a| a.asked.ends_with("by UDP") && a.is_said());
+        all.map(Asks::sentence).collect()
+    };
+    let own = said(77);
+    assert!(
+        own.len() == 1 && own[0].contains("asks dnsmasq by UDP 2.0 -> 10 times"),
+        "{own:?}"
+    );
+    assert_eq!(said(78), [""; 0]);
+}

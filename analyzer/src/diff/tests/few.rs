@@ -191,3 +191,20 @@ fn what_lies_unread_is_a_metric_and_the_lead_names_the_part_that_grew() {
     let told = of(&f, &slow).verdict.sentence;
     assert!(told.contains("; mostly the way there and back: mean "), "{told}");
 }
+
+#[test]
+fn so_few_that_any_order_may_be_chance_are_not_said() {
+    let (before, mut after) = (with(2), with(1));
+    later(&mut after, |_| 54_000_000);
+    let d = of(&before, &after);
+    let [few] = &d.few[..] else { panic!("{:?}", d.few) };
+    assert!((few.p.unwrap() - 2.0 / 3.0).abs() < 1e-9, "{few:?}");
+    let v = &d.verdict;
+    assert!(!v.sentence.contains("too few to judge"), "{}", v.sentence);
+    assert!(
+        v.sentence.starts_with("No difference found in what could be compared."),
+        "{}",
+        v.sentence
+    );
+    assert!(v.reserved);
+}

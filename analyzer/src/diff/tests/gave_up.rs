@@ -217,3 +217,27 @@ fn a_longer_time_out_is_told_with_its_own() {
         "{told}"
     );
 }
+
+/// One in six all the time, where it had waited as long for 12: as few as ten are no chance then, and are harm by themselves.
+#[test]
+fn a_few_all_the_time_are_worse_by_themselves() {
+    let few = |n: u32| match n.is_multiple_of(6) {
+        true => (GivenUp, 250 * MS + i64::from(n) * 10_000),
+        false => (Answered, 50 * MS),
+    };
+    let of = |f| Recording::all(f, &[], None);
+    let (before, after) = ([&calls(b"nginx", 0, waits)], [&calls(b"nginx", 0, few)]);
+    let (b, a) = (of(&before), of(&after));
+    let mut asks = asks::of(&b, &a, &DiffOptions::default());
+    let told = gave_up::told(&b, &a, &mut asks);
+    let [one] = &told[..] else { panic!("{told:?}") };
+    assert!(one.is_worse(), "{one:?}");
+    let words = "10 of 60; before it gave up none of 60, and waited longer than that for 12: the time-out is new, or shorter than it was (inferred); that answers take no longer than that now is the cut, and no improvement.";
+    assert!(one.sentence.ends_with(words), "{}", one.sentence);
+    // Before alone it is no harm after; who asks again has its answers.
+    assert!(gave_up::told(&a, &b, &mut asks).iter().all(|t| !t.is_worse()));
+    let again = [&calls(b"nginx", 1, gives_up)];
+    let a = of(&again);
+    let mut asks = asks::of(&b, &a, &DiffOptions::default());
+    assert!(gave_up::told(&b, &a, &mut asks).iter().all(|t| !t.is_worse()));
+}
