@@ -64,7 +64,9 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     let while_lost = |from: i64, to: i64| during.is_none_or(|(first, last)| from <= last && to >= first);
     let responses = facts.responses.iter();
     let responses = responses.filter(|r| while_lost(r.send_ns, r.read_ns));
-    let turnarounds = facts.turnarounds.iter().filter(|t| while_lost(t.start_ns(), t.send_ns));
+    // What began before the first loss, and ends with the transfer's first bytes, is of what was said before.
+    let turnarounds = facts.turnarounds.iter();
+    let turnarounds = turnarounds.filter(|t| while_lost(t.start_ns(), t.start_ns()));
     let asked = responses.map(|r| r.connection).chain(turnarounds.map(|t| t.connection));
     let slow = |r: &&RetransmitRow| {
         !matches!(

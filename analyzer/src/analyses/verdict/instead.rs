@@ -63,3 +63,12 @@ pub(super) fn told(o: &Opens, failed: &Failed) -> bool {
         .first()
         .is_some_and(|f| f.to == failed.to && f.attempts == all)
 }
+
+/// So soon another address was taken that hardly anybody waited, ns.
+const SOON_NS: i64 = 1_000_000_000;
+
+/// Whether all of it is told by the first fallback, and each thread took the other address soon.
+pub(super) fn soon(o: &Opens, failed: &Failed) -> bool {
+    let waited = o.fallbacks.first().and_then(|f| f.waited.max_ns);
+    told(o, failed) && waited.is_some_and(|ns| ns < SOON_NS)
+}

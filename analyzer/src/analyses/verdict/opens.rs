@@ -187,7 +187,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.taken_over.is_some()
             || o.raced.is_some()
             || !o.turned_away.is_empty()
-            || o.failed.iter().any(unmeant)
+            || o.failed.iter().any(|f| unmeant(f) && !instead::soon(o, f))
             || o.resets.iter().any(not_by_peer) =>
         {
             Tone::Bad

@@ -13,7 +13,11 @@ const SERVER: &str = "10.0.0.2:80";
 fn answers(slow: i64, slow_ns: i64, answer: i64) -> Vec<Moves> {
     let one = |n: i64| {
         let of_slow = n % 20 < slow;
-        let ns = if of_slow { slow_ns + n * 7919 % 400 * 100 } else { MS + n * 7919 % 400 * 100 };
+        let ns = if of_slow {
+            slow_ns + n * 7919 % 400 * 100
+        } else {
+            MS + n * 7919 % 400 * 100
+        };
         Moves {
             at_ns: n * 10 * MS,
             response_ns: Some(ns),
