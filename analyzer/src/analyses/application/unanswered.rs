@@ -121,18 +121,22 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
 
 /// Last sends that ask for nothing: as long as an alert of TLS (close_notify), on sockets that began with a longer message, as its handshake does.
 fn farewells(facts: &Facts) -> FxHashSet<(ConnectionId, i64)> {
-    let mut ends: FxHashMap<ConnectionId, ((i64, u32), (i64, u32))> = FxHashMap::default();
+    /// The first and the last: begin, and bytes.
+    struct Ends {
+        first: (i64, u32),
+        last: (i64, u32),
+    }
+    let mut ends: FxHashMap<ConnectionId, Ends> = FxHashMap::default();
     for r in facts.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
         if let (Some(c), Some(bytes)) = (r.connection, r.bytes.filter(|b| *b > 0)) {
             let one = (r.start_ns, bytes);
-            let (first, last) = ends.entry(c).or_insert((one, one));
-            (*first, *last) = ((*first).min(one), (*last).max(one));
+            let of = ends.entry(c).or_insert(Ends { first: one, last: one });
+            (of.first, of.last) = (of.first.min(one), of.last.max(one));
         }
     }
-    let farewell =
-        |(_, (first, last)): &(&ConnectionId, &((i64, u32), (i64, u32)))| ALERTS.contains(&last.1) && first.1 >= HELLO;
-    let all = ends.iter().filter(farewell);
-    all.map(|(c, (_, last))| (*c, last.0)).collect()
+    let farewell = |e: &Ends| ALERTS.contains(&e.last.1) && e.first.1 >= HELLO;
+    let all = ends.iter().filter(|(_, e)| farewell(e));
+    all.map(|(c, e)| (*c, e.last.0)).collect()
 }
 
 /// The program that sent most of these, and how many, where that is known.
