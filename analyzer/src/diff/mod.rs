@@ -245,7 +245,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         servers.held = servers::held::of(b, a);
     }
     if prevented.is_none() && !in_part {
-        servers.ceilings = servers::pools::ceilings([b, a], &metrics, &servers.asks);
+        servers.ceilings = servers::pools::ceilings([b, a], &metrics, &servers.asks, options);
     }
     servers.transfers = judged::beside::left_by([b, a], &settings);
     stand_beside(&mut settings, &metrics, &rates, &servers);

@@ -179,14 +179,15 @@ fn is_worse(m: &Metric, percent: Option<u64>, least: Option<Least>) -> bool {
 
 fn rate_is_worse(r: &Rate, least: Option<Least>) -> bool {
     match least {
-        None => r.outcome == Outcome::Worse,
+        // What nobody feels in answers is asked for by its name.
+        None => r.unfelt || r.outcome == Outcome::Worse,
         Some(Least::Relative(by)) => {
             let more = match r.kind {
                 Kind::Speed => -r.difference,
                 _ if r.is_worse_when_more() => r.difference,
                 _ => return false,
             };
-            r.significant && r.outcome != Outcome::Changed && more > by * r.before.value
+            r.significant && (r.unfelt || r.outcome != Outcome::Changed) && more > by * r.before.value
         }
         Some(Least::Ns(_)) => false,
     }

@@ -2,7 +2,7 @@
 
 mod again;
 mod answers;
-mod asks;
+pub(super) mod asks;
 mod asks_udp;
 mod behind;
 mod causes;

@@ -8,6 +8,7 @@ use crate::reconstruct::thread::Split;
 mod apart;
 mod blocked;
 mod chain;
+mod farewell;
 mod given_up;
 mod gone_idle;
 mod half_open;

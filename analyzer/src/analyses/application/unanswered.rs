@@ -34,10 +34,16 @@ pub struct Unanswered {
     pub until: &'static str,
     /// Times that its segments were sent again.
     pub retransmits: u64,
+    /// Others asked the same server in the second half of that time, or later, and were answered.
+    #[serde(skip)]
+    pub others: bool,
 }
 
 /// Lengths of a TLS record with an alert, encrypted: of TLS 1.3, and of 1.2 with AES-GCM.
 const ALERTS: [u32; 2] = [24, 31];
+/// From a farewell to its own close, and to the peer's, at most, ns.
+const AT_ONCE_NS: i64 = 50_000_000;
+const ANSWERED_NS: i64 = 2_000_000_000;
 /// Shortest first message of a connection that may be one of TLS: of its handshake, or a request, bytes.
 const HELLO: u32 = 100;
 
@@ -62,8 +68,6 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
             *again = again.saturating_add(r.retransmits.into());
         }
     }
-    let farewells = farewells(facts);
-    of.retain(|c, (_, behind)| behind.is_none_or(|(at, _)| !farewells.contains(&(*c, at))));
     let mut left: FxHashMap<ConnectionId, (i64, i32)> = FxHashMap::default();
     for s in facts
         .tcp_states
@@ -76,6 +80,18 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
             left.entry(s.connection).or_insert((s.time_ns, s.state));
         }
     }
+    let farewells = farewells(facts);
+    of.retain(|c, (_, behind)| {
+        let left = left.get(c);
+        // Its own program closes it at once, or the peer on having it.
+        let ended = |at: i64| {
+            left.is_some_and(|(ns, state)| {
+                let within = if *state == CLOSE_WAIT { ANSWERED_NS } else { AT_ONCE_NS };
+                ns.saturating_sub(at) <= within
+            })
+        };
+        behind.is_none_or(|(at, _)| !farewells.contains(&(*c, at)) || !ended(at))
+    });
     let mut given_up: FxHashMap<(End, End), Vec<i64>> = FxHashMap::default();
     for t in &facts.timed_out {
         given_up.entry((t.from, t.to)).or_default().push(t.time_ns);
@@ -86,6 +102,22 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
         // The error is told right before the state, or behind it.
         let first = of.partition_point(|t| *t < at.saturating_sub(TOLD_NS));
         of.get(first).filter(|t| **t <= at.saturating_add(TOLD_NS)).copied()
+    };
+    let mut asked: FxHashMap<End, i64> = FxHashMap::default();
+    for r in facts.responses.iter().filter(|r| r.ready_ns.is_some()) {
+        if let Some(to) = facts
+            .connections
+            .get(r.connection.0 as usize)
+            .and_then(|c| Some((c.daddr?, c.dport)))
+        {
+            let last = asked.entry(to).or_insert(r.send_ns);
+            *last = r.send_ns.max(*last);
+        }
+    }
+    let others = |c: ConnectionId, half: i64| {
+        let row = facts.connections.get(c.0 as usize);
+        let last = row.and_then(|c| asked.get(&(c.daddr?, c.dport)));
+        last.is_some_and(|last| *last >= half)
     };
     let lost = Lost::of(&facts.gaps);
     let end = facts.capture.end_ns.unwrap_or(i64::MIN);
@@ -111,6 +143,7 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
                     Some(_) => "closed",
                 },
                 retransmits,
+                others: others(c, send_ns.saturating_add(until.saturating_sub(send_ns) / 2)),
             })
         })
         .collect();

@@ -70,6 +70,7 @@ const LIST_PLACE: &str = "kfree_skb_list";
 
 /// No route to where a packet should go.
 const NO_ROUTE: &str = "IP_OUTNOROUTES";
+const NO_ROUTE_IN: &str = "IP_INNOROUTES";
 
 /// Groups of lost packets of which it is told whose they were.
 pub(crate) const OWNED: usize = 12;
@@ -284,19 +285,19 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         if group.reason == reasons::UNRESOLVED {
             group.checks = of(checks);
         }
-        group.aside = of(aside.get_or_insert_with(|| {
+        let aside = aside.get_or_insert_with(|| {
             let mut all = beside_work(facts);
             all.extend(scanning(facts));
             all.extend(checks.iter());
             all
-        }));
+        });
         // What is refused because nobody is there; not what a queue or a socket had no room for.
-        let nobody = [reasons::RULES, reasons::UNRESOLVED, NO_ROUTE].contains(&group.reason.as_str())
+        let nobody = [reasons::RULES, reasons::UNRESOLVED, NO_ROUTE, NO_ROUTE_IN].contains(&group.reason.as_str())
             || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
         if nobody {
             let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
             let theirs = rows.iter().filter(|r| one_way.sent(r)).count() as u64;
-            group.aside = group.aside.saturating_add(theirs);
+            group.aside = of(aside).saturating_add(theirs);
         }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         group.owned = rows.len() as u64;

@@ -1,9 +1,10 @@
 //! Attempts that fail beside work that goes well: nobody is known to have waited for them, and what they try was there for nobody in the recording.
 //!
 //! ```text
+//! all: fewer than twenty attempts at that end, of one or two addresses
 //! pool    its process works by another address of that port, oftener than it tries this one     a server that is out
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
-//! few     fewer than twenty attempts in all, of one or two addresses                             a target that is gone, a probe, a single program's outage
+//! few     neither                                                                                a target that is gone, a probe, a single program's outage
 //! ```
 //! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for one that a rule refuses to
 //! this address by ICMP, which never got there; attempts during which an
@@ -63,16 +64,26 @@ fn canonical((a, p): End) -> End {
     (a.to_canonical(), p)
 }
 
-/// Ends that somebody reached: a connection stood, or had data.
-fn reached(facts: &Facts) -> FxHashSet<End> {
+/// When somebody reached an end first and last: a connection stood, or had data.
+fn reached(facts: &Facts) -> FxHashMap<End, (i64, i64)> {
     let stood = facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
+    let stood = stood.filter_map(|o| Some((o.to?, o.start_ns, o.start_ns)));
     let spoke = facts.connections.iter().filter(|c| c.bytes_in > 0 || c.bytes_out > 0);
-    let remote = spoke.filter_map(|c| Some((c.daddr?, c.dport)));
-    stood.filter_map(|o| o.to).chain(remote).map(canonical).collect()
+    let spoke = spoke.filter_map(|c| Some(((c.daddr?, c.dport), c.first_ns, c.last_ns)));
+    let mut all: FxHashMap<End, (i64, i64)> = FxHashMap::default();
+    for (end, first, last) in stood.chain(spoke) {
+        let of = all.entry(canonical(end)).or_insert((first, last));
+        *of = (of.0.min(first), of.1.max(last));
+    }
+    all
 }
 
-/// All of them.
+/// All of them; none where events are lost: an answer that waited may be among these.
 pub(super) fn asides(facts: &Facts) -> Asides<'_> {
+    let mut of = FxHashMap::default();
+    if !facts.gaps.is_empty() {
+        return Asides { facts, of };
+    }
     let reached = reached(facts);
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
     for o in facts.opens.iter().filter(|o| ENDS.contains(&o.end) && o.pid > 0) {
@@ -84,14 +95,18 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         .filter(|o| o.end == OpenEnd::Established)
         .filter_map(|o| Some((source(o).0, canonical(o.to?))))
         .collect();
-    tried.retain(|(to, _), rows| {
-        let refused = rows.iter().any(|o| o.message);
-        let ever = rows.iter().any(|o| got_there.contains(&(source(o).0, *to)));
-        !reached.contains(to) || refused && !ever
+    // What others reach before and behind is there: a rule refuses it to this address, as ICMP tells.
+    tried.retain(|(to, _), rows| match reached.get(to) {
+        None => true,
+        Some((first, last)) => {
+            let refused = rows.iter().filter(|o| o.message);
+            let meanwhile = refused.filter(|o| *first < o.start_ns && o.end_ns < *last).count() > 0;
+            meanwhile && !rows.iter().any(|o| got_there.contains(&(source(o).0, *to)))
+        }
     });
     // Where processes got through, by port; and what addresses and programs tried.
     let mut worked: FxHashMap<(i32, u16), BTreeMap<End, usize>> = FxHashMap::default();
-    let mut all: FxHashMap<(Option<IpAddr>, Name), (usize, BTreeSet<End>)> = FxHashMap::default();
+    let mut all: FxHashMap<Source, (usize, BTreeSet<End>)> = FxHashMap::default();
     for o in &facts.opens {
         let Some(to) = o.to.map(canonical) else { continue };
         if o.end == OpenEnd::Established {
@@ -102,38 +117,50 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         *attempts += 1;
         ends.insert(to);
     }
+    let most = worked.iter().filter_map(|(of, ends)| {
+        let most = ends.iter().max_by_key(|s| (s.1, std::cmp::Reverse(s.0)))?;
+        Some((*of, (*most.0, *most.1)))
+    });
+    let most: FxHashMap<(i32, u16), (End, usize)> = most.collect();
+    // Attempts at an end, by whom, and by which addresses.
     let mut at: FxHashMap<End, (usize, BTreeSet<Option<IpAddr>>)> = FxHashMap::default();
+    let mut theirs: FxHashMap<(End, Source), usize> = FxHashMap::default();
     for ((to, _), rows) in &tried {
         let (attempts, users) = at.entry(*to).or_default();
         *attempts += rows.len();
         users.extend(rows.iter().map(|o| source(o).0));
+        for o in rows {
+            *theirs.entry((*to, source(o))).or_default() += 1;
+        }
     }
     let waited = waited(facts, &tried);
-    let of = tried
-        .iter()
-        .filter(|(key, _)| !waited.contains(key))
-        .filter_map(|(key, rows)| {
-            let (to, pid) = *key;
-            let siblings = worked.get(&(pid, to.1));
-            let sibling = siblings.and_then(|of| of.iter().max_by_key(|s| (s.1, std::cmp::Reverse(s.0))));
-            if let Some((end, _)) = sibling.filter(|s| *s.1 >= rows.len()) {
-                return Some((*key, Aside::Pool(super::end(Some(*end)))));
-            }
-            let many = rows.iter().filter_map(|o| all.get(&source(o)));
-            let seldom = |a: &&(usize, BTreeSet<End>)| a.1.len() >= MANY && rows.len().saturating_mul(SELDOM) <= a.0;
-            if let Some((_, ends)) = many.max_by_key(|a| a.1.len()).filter(seldom) {
-                return Some((*key, Aside::Many(ends.len() as u64)));
-            }
-            let (attempts, users) = at.get(&to)?;
-            let few = *attempts < FEW && users.len() < USERS;
-            few.then_some((*key, Aside::Few(*attempts as u64)))
-        });
-    let of = of.collect();
+    for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains(key)) {
+        let (to, pid) = *key;
+        let Some((attempts, users)) = at.get(&to) else { continue };
+        if *attempts >= FEW || users.len() >= USERS {
+            continue;
+        }
+        let sibling = most.get(&(pid, to.1)).filter(|s| s.1 >= rows.len());
+        let seldom = |source: &Source| {
+            let (all, ends) = all.get(source)?;
+            let here = theirs.get(&(to, *source))?;
+            (ends.len() >= MANY && here.saturating_mul(SELDOM) <= *all).then_some(ends.len() as u64)
+        };
+        let many: Option<Vec<u64>> = rows.iter().map(|o| seldom(&source(o))).collect();
+        let aside = match (sibling, many.and_then(|m| m.into_iter().max())) {
+            (Some((end, _)), _) => Aside::Pool(super::end(Some(*end))),
+            (None, Some(ends)) => Aside::Many(ends),
+            (None, None) => Aside::Few(*attempts as u64),
+        };
+        of.insert(*key, aside);
+    }
     Asides { facts, of }
 }
 
 /// Who tries: programs that are started for each attempt have an address in common.
-fn source(o: &OpenRow) -> (Option<IpAddr>, Name) {
+type Source = (Option<IpAddr>, Name);
+
+fn source(o: &OpenRow) -> Source {
     (o.from.map(|f| f.0.to_canonical()), o.task)
 }
 

@@ -94,7 +94,7 @@ fn who_gave_up_at_once_is_told_from_who_had_no_answer() {
     assert_eq!(
         said(300_000, true),
         format!(
-            "{of} refused by an ICMP message (EHOSTUNREACH), and nobody is known to have waited for it (from open:0)."
+            "{of} refused by an ICMP message (EHOSTUNREACH), and no answer is known to have waited for it (from open:0)."
         )
     );
     assert!(said(1_500_000_000, false).contains(" had no answer and was given up, after 1.500 s"));

@@ -7,6 +7,6 @@ pub(super) fn aside(of: &Aside) -> String {
     match of {
         Aside::Pool(other) => format!("while it works by {other} (inferred)"),
         Aside::Many(ends) => format!("one of {ends} ends that its program tries from there"),
-        Aside::Few(_) => "and nobody is known to have waited for it".into(),
+        Aside::Few(_) => "and no answer is known to have waited for it".into(),
     }
 }

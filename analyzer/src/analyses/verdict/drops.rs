@@ -142,13 +142,12 @@ fn nobodys(g: &Group) -> bool {
 /// connection's data waited for them.
 fn asked_for(g: &Group) -> bool {
     let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
-    let addresses = g.unresolved.as_ref().map_or(1, |n| n.others.saturating_add(1));
-    probe || g.reason == UNRESOLVED && nobodys(g) && g.count < MANY.saturating_mul(addresses)
+    probe || g.reason == UNRESOLVED && nobodys(g) && g.count.saturating_sub(g.aside) < MANY
 }
 
 /// Of attempts that nobody is known to have waited for, to ends that nobody reached, or of scans; datagrams that asked for nothing.
 fn beside_work(g: &Group) -> bool {
-    g.aside > 0 && nobodys(g) && g.count < MANY
+    g.aside > 0 && nobodys(g) && g.count.saturating_sub(g.aside) <= FEW
 }
 
 /// No route, for IPv6 packets of nobody known, as where a host has an address of it and no way; or for one or two without data.

@@ -61,7 +61,9 @@ fn may_be_meant(a: &Application, all: &[&Unanswered]) -> bool {
     all.len() <= FEW
         && a.half_open.is_none()
         && a.gone_idle.is_none()
-        && all.iter().all(|u| u.until == "recording" && u.retransmits == 0)
+        && all
+            .iter()
+            .all(|u| u.until == "recording" && u.retransmits == 0 && u.others)
         && all.iter().all(|u| answered(&u))
 }
 

@@ -65,7 +65,7 @@ pub(super) fn told(o: &Opens, failed: &Failed) -> bool {
 }
 
 /// So soon another address was taken that hardly anybody waited, ns.
-const SOON_NS: i64 = 1_000_000_000;
+const SOON_NS: i64 = 300_000_000;
 
 /// Whether all of it is told by the first fallback, and each thread took the other address soon.
 pub(super) fn soon(o: &Opens, failed: &Failed) -> bool {

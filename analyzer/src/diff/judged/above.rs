@@ -17,27 +17,6 @@ pub(in crate::diff) fn above(before: &[Vec<At>], after: &[Vec<At>], limit: i64, 
     cuts.iter().filter_map(one).max_by(|x, y| x.p.total_cmp(&y.p))
 }
 
-/// The same of values that have weights, of one recording a side.
-pub(in crate::diff) fn weighed(before: &[(At, f64)], after: &[(At, f64)], limit: i64) -> Option<Compared> {
-    let one = |cut: &usize| {
-        let clusters = |of: &[(At, f64)]| {
-            let from = of.iter().map(|v| v.0.time_ns).min().unwrap_or(0);
-            let to = of.iter().map(|v| v.0.time_ns).max().unwrap_or(0);
-            let mut out = vec![Cluster::default(); *cut];
-            for (v, weight) in of {
-                if let Some(c) = out.get_mut(block_of(v.time_ns, from, to, *cut)) {
-                    c.n += weight;
-                    c.y += if v.value > limit { *weight } else { 0.0 };
-                }
-            }
-            out
-        };
-        let (b, a) = (Ratio::of(&clusters(before))?, Ratio::of(&clusters(after))?);
-        Some(crate::stat::compare(&b, &a, Floor::Share))
-    };
-    BLOCKS.iter().filter_map(one).max_by(|x, y| x.p.total_cmp(&y.p))
-}
-
 fn shares(values: &[At], limit: i64, blocks: usize) -> Vec<Cluster> {
     let from = values.iter().map(|v| v.time_ns).min().unwrap_or(0);
     let to = values.iter().map(|v| v.time_ns).max().unwrap_or(0);

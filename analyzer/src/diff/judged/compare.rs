@@ -260,7 +260,7 @@ pub(in crate::diff) fn metrics(
     servers.paused = pauses::of(before, after, unmatched.is_some());
     servers.streams = streams::of(before, after, unmatched.is_some());
     let moves = [before, after].map(|side| moves::of(side, unmatched.is_some()));
-    servers.large = large::of(&moves);
+    servers.large = large::with_hosts([before, after], &moves);
     servers.sizes = sizes::of(&moves);
     servers.moves = moves;
     servers.exchanges = exchanges::of(before, after, unmatched.is_some());

@@ -6,13 +6,13 @@
 //!
 //! ```text
 //! answers -> kinds (bytes) -> those that both sides have -> weights: each kind as often on both sides -> the percentile again
-//!   gone: less than a fifth of the shift is left; or less than half of it, and that is chance or below its threshold
+//!   gone: less than a fifth of the shift is left; or less than half of it, and that is below its threshold (that chance may give what is left shows no mixture)
 //! ```
 
 use std::collections::BTreeMap;
 
-use super::above::weighed;
 use super::compare::{Metric, Shift};
+use super::one_kind::in_one_kind;
 use crate::analyses::verdict::{duration, size};
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::answers::LEDGER;
@@ -21,18 +21,15 @@ use crate::diff::sides::options::DiffOptions;
 use crate::diff::values::moves::Moves;
 use crate::stat::{At, nearest_rank};
 
-/// Answers that a side must have of a kind for it to have a counterpart; to be told by itself.
-const COUNTERPART: usize = 3;
-const TOLD_OF: usize = 20;
+/// Answers that a side must have of a kind for it to have a counterpart.
+pub(super) const COUNTERPART: usize = 3;
 /// Part of a side's answers that must have a counterpart: else what is left is not what was asked.
 const LEFT: f64 = 0.5;
-/// The same of the side that is longer where kinds are told by their answers, too: larger answers may be the harm itself.
-const LEFT_BY_ANSWERS: f64 = 0.95;
-/// Of the shift: what is left of one that is gone; and where that may be chance.
+/// The same of the side that is longer: what is left out there may be the harm itself, unless no more of it is slow. Where kinds are told by their answers, too, larger ones may be it in any case.
+const LEFT_OF_LONGER: f64 = 0.95;
+/// Of the shift: what is left of one that is gone; and where that is below its threshold.
 const GONE: f64 = 0.2;
-const MAY_BE_CHANCE: f64 = 0.5;
-/// Chance from which it may be.
-const CHANCE: f64 = 0.05;
+const HALF: f64 = 0.5;
 /// Kinds whose sizes are as close together are one, where sizes vary.
 const CLOSE: f64 = 0.05;
 const CLOSE_ANSWERS: f64 = 0.25;
@@ -42,7 +39,7 @@ const SHARE: f64 = 0.02;
 
 /// What tells kinds apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+pub(super) enum By {
     Exact,
     Close,
     ExactAndAnswer,
@@ -51,7 +48,7 @@ enum By {
 const ALL: [By; 4] = [By::Exact, By::Close, By::ExactAndAnswer, By::CloseAndAnswer];
 
 impl By {
-    fn answers(self) -> bool {
+    pub(super) fn answers(self) -> bool {
         matches!(self, By::ExactAndAnswer | By::CloseAndAnswer)
     }
     fn key(self, o: &One) -> (i64, i64) {
@@ -71,14 +68,14 @@ impl By {
 
 /// An answer.
 #[derive(Debug, Clone, Copy)]
-struct One {
-    at: At,
-    request: i64,
-    answer: i64,
+pub(super) struct One {
+    pub at: At,
+    pub request: i64,
+    pub answer: i64,
 }
 
 /// Of one kind, on both sides.
-type Kind = [Vec<One>; 2];
+pub(super) type Kind = [Vec<One>; 2];
 
 /// What is said of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +102,7 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
         let sides = moves.each_ref().map(|side| of(side, &server, m.which.stage));
         let (outcome, worse) = (m.outcome, m.outcome == Outcome::Worse);
         let shifts: Vec<&Shift> = m.shifts.iter().filter(|s| s.outcome == outcome).collect();
-        let found = ALL.iter().find_map(|by| explained(*by, &sides, &shifts, worse, o));
+        let found = ALL.iter().find_map(|by| explained(*by, &sides, &shifts, o));
         let said = |mixture: bool| out.iter().any(|k: &Kinds| k.server == server && k.mixture == mixture);
         match found {
             Some(words) => {
@@ -123,7 +120,8 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
             }
             None => {
                 if !said(false)
-                    && let Some(words) = m.telling().and_then(|s| in_one_kind(&sides, s, worse, o))
+                    && let Some(words) =
+                        (m.telling()).and_then(|s| in_one_kind(&sides, s, worse, o).or_else(|| in_part(&sides, s)))
                 {
                     out.push(Kinds {
                         sentence: words,
@@ -169,7 +167,7 @@ fn of(side: &[Moves], server: &str, stage: &str) -> Vec<One> {
     own.filter_map(one).collect()
 }
 
-fn kinds(by: By, sides: &[Vec<One>; 2]) -> BTreeMap<(i64, i64), Kind> {
+pub(super) fn kinds(by: By, sides: &[Vec<One>; 2]) -> BTreeMap<(i64, i64), Kind> {
     let mut out: BTreeMap<(i64, i64), Kind> = BTreeMap::new();
     for (nth, side) in sides.iter().enumerate() {
         for one in side {
@@ -182,7 +180,7 @@ fn kinds(by: By, sides: &[Vec<One>; 2]) -> BTreeMap<(i64, i64), Kind> {
 }
 
 /// Answers with their weights: each kind as often on both sides.
-fn weights(kinds: &[&Kind]) -> [Vec<(At, f64)>; 2] {
+pub(super) fn weights(kinds: &[&Kind]) -> [Vec<(At, f64)>; 2] {
     let all: usize = kinds.iter().map(|k| k[0].len() + k[1].len()).sum();
     let side = |nth: usize| -> Vec<(At, f64)> {
         let of = |k: &Kind| k.get(nth).map_or(0, Vec::len);
@@ -199,7 +197,7 @@ fn weights(kinds: &[&Kind]) -> [Vec<(At, f64)>; 2] {
 }
 
 /// The percentile of weighted values.
-fn percentile(of: &[(At, f64)], percent: u64) -> Option<i64> {
+pub(super) fn percentile(of: &[(At, f64)], percent: u64) -> Option<i64> {
     let mut of: Vec<(i64, f64)> = of.iter().map(|(at, w)| (at.value, *w)).collect();
     of.sort_by_key(|v| v.0);
     let all: f64 = of.iter().map(|v| v.1).sum();
@@ -211,60 +209,92 @@ fn percentile(of: &[(At, f64)], percent: u64) -> Option<i64> {
     of.iter().find(reached).map(|v| v.0)
 }
 
-fn plain(of: &[One], percent: u64) -> Option<i64> {
+pub(super) fn plain(of: &[One], percent: u64) -> Option<i64> {
     nearest_rank(&mut of.iter().map(|o| o.at.value).collect::<Vec<_>>(), percent as usize)
 }
 
-/// Whether all these shifts are of the mixture; in words.
-fn explained(by: By, sides: &[Vec<One>; 2], shifts: &[&Shift], worse: bool, o: &DiffOptions) -> Option<String> {
+/// A shift as it is, and of one mixture.
+struct Weighted {
+    raw: f64,
+    x: i64,
+    y: i64,
+    /// How far it goes the same way.
+    rest: f64,
+    /// Without a counterpart, before and after.
+    left: (usize, usize),
+}
+
+fn weighted(by: By, sides: &[Vec<One>; 2], s: &Shift) -> Option<Weighted> {
     let kinds = kinds(by, sides);
-    let both: Vec<(&(i64, i64), &Kind)> = (kinds.iter())
-        .filter(|(_, k)| k.iter().all(|side| side.len() >= COUNTERPART))
-        .collect();
-    let left = |nth: usize| {
-        let own: usize = both.iter().filter_map(|(_, k)| Some(k.get(nth)?.len())).sum();
-        let all = sides.get(nth).map_or(0, Vec::len);
-        (all - own, own as f64 / all.max(1) as f64)
+    let whole = |k: &Kind| k.iter().all(|side| side.len() >= COUNTERPART);
+    let (both, alone): (Vec<&Kind>, Vec<&Kind>) = kinds.values().partition(|k| whole(k));
+    let of = |kinds: &[&Kind], nth: usize| -> Vec<i64> {
+        let own = kinds.iter().filter_map(|k| k.get(nth)).flatten();
+        own.map(|one| one.at.value).collect()
     };
-    let (b, a) = (left(0), left(1));
-    let longer = if worse { LEFT_BY_ANSWERS } else { LEFT };
-    let least = if by.answers() { longer } else { LEFT };
-    if both.len() < 2 || b.1 < LEFT || a.1 < least {
+    let (from, to) = (plain(&sides[0], s.percent)?, plain(&sides[1], s.percent)?);
+    let raw = to.saturating_sub(from) as f64;
+    // These must be the answers that were judged.
+    if both.len() < 2 || raw.signum() != (s.shift as f64).signum() || raw.abs() < HALF * s.shift.unsigned_abs() as f64 {
         return None;
     }
-    let weighted = weights(&both.iter().map(|(_, k)| *k).collect::<Vec<_>>());
-    let [wb, wa] = &weighted;
-    let mut told = None;
+    let kept = |nth: usize| of(&both, nth).len() as f64 / sides.get(nth).map_or(1, Vec::len).max(1) as f64;
+    let longer = usize::from(s.shift > 0);
+    // No more of what is left out is slow, by what either side calls so.
+    let no_slower = || {
+        let (with, without) = (of(&both, longer), of(&alone, longer));
+        let above =
+            |of: &[i64], limit: i64| of.iter().filter(|ns| **ns > limit).count() as f64 / of.len().max(1) as f64;
+        [from, to]
+            .iter()
+            .all(|limit| above(&without, *limit) <= above(&with, *limit))
+    };
+    let by_answers = by.answers() && longer == 1;
+    if kept(0).min(kept(1)) < LEFT || kept(longer) < LEFT_OF_LONGER && (by_answers || !no_slower()) {
+        return None;
+    }
+    let [wb, wa] = &weights(&both);
+    let (x, y) = (percentile(wb, s.percent)?, percentile(wa, s.percent)?);
+    Some(Weighted {
+        raw,
+        x,
+        y,
+        rest: (y.saturating_sub(x) as f64 * raw.signum()).max(0.0),
+        left: (of(&alone, 0).len(), of(&alone, 1).len()),
+    })
+}
+
+/// Whether all these shifts are of the mixture; in words.
+fn explained(by: By, sides: &[Vec<One>; 2], shifts: &[&Shift], o: &DiffOptions) -> Option<String> {
+    let mut told: Option<(u64, Weighted)> = None;
     for s in shifts {
-        let raw = plain(&sides[1], s.percent)?.saturating_sub(plain(&sides[0], s.percent)?) as f64;
-        // These must be the answers that were judged.
-        if raw.signum() != (s.shift as f64).signum() || raw.abs() < MAY_BE_CHANCE * s.shift.unsigned_abs() as f64 {
-            return None;
-        }
-        let (x, y) = (percentile(wb, s.percent)?, percentile(wa, s.percent)?);
-        // How far it went the same way.
-        let rest = (y.saturating_sub(x) as f64 * raw.signum()).max(0.0);
+        let w = weighted(by, sides, s)?;
         let (relative, absolute) = match s.percent {
             50 => (o.median_relative, o.median_ns),
             _ => (o.tail_relative, o.tail_ns),
         };
-        let small = || rest < (x as f64 * relative).max(absolute as f64);
-        let pooled = [wb.as_slice(), wa.as_slice()].concat();
-        let chance = || {
-            let limit = percentile(&pooled, s.percent)?;
-            weighed(wb, wa, limit).map(|c| c.p > CHANCE)
-        };
-        let gone =
-            rest <= GONE * raw.abs() || rest < MAY_BE_CHANCE * raw.abs() && (small() || chance().unwrap_or(false));
-        if !gone {
+        let small = w.rest < (w.x as f64 * relative).max(absolute as f64);
+        if w.rest > GONE * w.raw.abs() && !(small && w.rest < HALF * w.raw.abs()) {
             return None;
         }
-        if told.is_none_or(|(of, ..): (f64, u64, i64, i64)| of < raw.abs()) {
-            told = Some((raw.abs(), s.percent, x, y));
+        if told.as_ref().is_none_or(|(_, of)| of.raw.abs() < w.raw.abs()) {
+            told = Some((s.percent, w));
         }
     }
-    let (_, percent, x, y) = told?;
-    Some(words(by, &kinds, sides, (percent, x, y), (b.0, a.0)))
+    let (percent, w) = told?;
+    Some(words(by, &kinds(by, sides), sides, (percent, w.x, w.y), w.left))
+}
+
+/// That more than half of a shift is of the mixture, where what is left is no little.
+fn in_part(sides: &[Vec<One>; 2], s: &Shift) -> Option<String> {
+    let half = |by: &By| weighted(*by, sides, s).filter(|w| w.rest < HALF * w.raw.abs());
+    let w = ALL.iter().find_map(half)?;
+    Some(format!(
+        "a part of it is another mixture of requests: of one mixture p{} {} -> {}",
+        s.percent,
+        duration(w.x),
+        duration(w.y)
+    ))
 }
 
 /// How the mixture changed.
@@ -318,72 +348,4 @@ fn words(
         duration(x),
         duration(y)
     )
-}
-
-/// The kind that a shift is in, where the others did not move.
-fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &DiffOptions) -> Option<String> {
-    let (relative, absolute) = (o.median_relative, o.median_ns as f64);
-    let moved = |k: &Kind| -> Option<(i64, i64)> {
-        let (x, y) = (plain(&k[0], 50)?, plain(&k[1], 50)?);
-        let by = if worse {
-            y.saturating_sub(x)
-        } else {
-            x.saturating_sub(y)
-        };
-        let p = super::above::above(
-            &[k[0].iter().map(|o| o.at).collect()],
-            &[k[1].iter().map(|o| o.at).collect()],
-            plain(&k.concat(), 50)?,
-            false,
-        )?;
-        (by as f64 >= (x as f64 * relative).max(absolute) && p.p <= CHANCE / 10.0).then_some((x, y))
-    };
-    for by in [By::Exact, By::Close, By::CloseAndAnswer] {
-        let kinds = kinds(by, sides);
-        let enough = |k: &&Kind| k.iter().all(|side| side.len() >= TOLD_OF);
-        let mut those: Vec<(&Kind, i64, i64)> = (kinds.values().filter(enough))
-            .filter_map(|k| moved(k).map(|(x, y)| (k, x, y)))
-            .collect();
-        let n = |k: &Kind| k[0].len().min(k[1].len());
-        those.sort_by_key(|(k, x, y)| std::cmp::Reverse(x.abs_diff(*y).saturating_mul(n(k) as u64)));
-        let Some((first, x, y)) = those.first() else { continue };
-        let own = |k: &Kind| those.iter().any(|t| std::ptr::eq(t.0, k));
-        let others: Vec<&Kind> = (kinds.values())
-            .filter(|k| !own(k) && k.iter().all(|side| side.len() >= COUNTERPART))
-            .collect();
-        let [wb, wa] = &weights(&others);
-        if wb.len().min(wa.len()) < TOLD_OF {
-            continue;
-        }
-        let rest = percentile(wb, s.percent).zip(percentile(wa, s.percent));
-        let (tail, least) = match s.percent {
-            50 => (o.median_relative, o.median_ns),
-            _ => (o.tail_relative, o.tail_ns),
-        };
-        let still = rest.filter(|(x, y)| (x.abs_diff(*y) as f64) < (*x as f64 * tail).max(least as f64));
-        let Some((rb, ra)) = still else { continue };
-        let bytes = nearest_rank(&mut first.iter().flatten().map(|o| o.request).collect::<Vec<_>>(), 50)?;
-        let answers = nearest_rank(&mut first.iter().flatten().map(|o| o.answer).collect::<Vec<_>>(), 50)?;
-        let answers = match by.answers() {
-            true => format!(" with answers of {}", size(answers)),
-            false => String::new(),
-        };
-        let more = match those.len() {
-            1 => String::new(),
-            2 => " and of 1 other size".into(),
-            n => format!(" and of {} other sizes", n - 1),
-        };
-        return Some(format!(
-            "it is in requests of {}{answers}{more}: p50 {} -> {}, n {} -> {}; the others are as quick as before, of one mixture p{} {} -> {}",
-            size(bytes),
-            duration(*x),
-            duration(*y),
-            first[0].len(),
-            first[1].len(),
-            s.percent,
-            duration(rb),
-            duration(ra)
-        ));
-    }
-    None
 }

@@ -8,6 +8,7 @@ pub(in crate::diff) mod kinds;
 pub(in crate::diff) mod mix;
 pub(in crate::diff) mod mixture;
 pub(in crate::diff) mod moved;
+mod one_kind;
 mod ranked;
 pub(in crate::diff) mod rates;
 pub(in crate::diff) mod slowest;

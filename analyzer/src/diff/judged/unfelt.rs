@@ -1,8 +1,9 @@
 //! Stages beneath the answers that take longer, and that nobody feels: where answers are compared, enough of them, and none takes longer, a stage that grew by little beside the answers that users
 //! ask for, or of units that are of no answer (a backup), is a difference and no harm.
 //!
-//! In: judged metrics, who asks whom, units of both sides. Out: what is worse of `rx`, `tx`, `tx_udp`, `lifetime`, `poll`, `softirq` and `device`, called changed and marked. Must not touch anything where an answer is worse,
-//! where some are much slower and not judged, or where answers are too few to have shown it. What `--fail-on` names is as before.
+//! In: judged metrics, who asks whom, units of both sides. Out: what is worse of `rx`, `tx`, `lifetime`, `poll`, `softirq` and `device`, called changed and marked. Must not touch anything where an answer is worse,
+//! where some are much slower and not judged, or where answers are too few to have shown it; nor `tx_udp`, as answers by UDP are not compared. Where a server's clients are outside the recording, what they wait for is not
+//! measured: it is no less than the turnaround, so that has to be compared, and counts with the answers. What `--fail-on` names is as before.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +11,13 @@ use super::compare::{Metric, PERCENTS};
 use super::mixture;
 use super::rates::Rate;
 use super::tails;
-use crate::analyses::application::sockets;
+use crate::analyses::application::{Role, sockets};
 use crate::diff::said::verdict::Outcome;
-use crate::diff::servers::{answers::LEDGER, asks::Asks, clients::server_of};
+use crate::diff::servers::{
+    answers::{LEDGER, server},
+    asks::Asks,
+    clients::server_of,
+};
 use crate::diff::sides::options::{DiffOptions, Recording};
 use crate::facts::ConnectionId;
 use crate::stat::nearest_rank;
@@ -24,7 +29,7 @@ const SHOWN: f64 = 0.5;
 /// Of the median answer of those that users ask: what is less is not felt.
 const FELT: f64 = 0.05;
 /// Ledgers of what lies beneath.
-const BENEATH: [&str; 7] = ["rx", "tx", "tx_udp", "lifetime", "poll", "softirq", "device"];
+const BENEATH: [&str; 6] = ["rx", "tx", "lifetime", "poll", "softirq", "device"];
 
 fn is_answer(m: &Metric) -> bool {
     m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response")
@@ -49,13 +54,30 @@ pub(in crate::diff) fn fronts<'m>(metrics: &'m [Metric], asks: &[Asks]) -> Vec<&
     }
 }
 
-/// The median answer, ns, of whom users ask: the shortest of these. `None`: something is worse there, or nothing would have shown it.
-fn answered(metrics: &[Metric], asks: &[Asks]) -> Option<i64> {
+/// Servers of a side that are asked from outside of the recording.
+fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
+    let of = |r: &Recording<'_>| {
+        let all = sockets(r.facts);
+        let own = all.iter().filter(|s| s.in_turns && s.role == Role::Server);
+        let alone = |c: ConnectionId| {
+            r.facts
+                .connections
+                .get(c.0 as usize)
+                .is_some_and(|row| row.peer.is_none())
+        };
+        let own = own.filter(|s| alone(s.connection) && s.judged_turnarounds().next().is_some());
+        own.filter_map(|s| server(r, s.connection, s.role)).collect::<Vec<_>>()
+    };
+    side.iter().flat_map(of).collect()
+}
+
+/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `None`: something is worse there, or nothing would have shown it.
+fn answered(metrics: &[Metric], asks: &[Asks], outside: &BTreeSet<String>) -> Option<i64> {
     let worse = |m: &Metric| m.which.ledger == LEDGER && m.outcome == Outcome::Worse;
     if metrics.iter().any(worse) || !tails::said(metrics).is_empty() {
         return None;
     }
-    let shows = |m: &&&Metric| {
+    let shows = |m: &Metric| {
         let middle = m.shifts.iter().find(|s| s.percent == 50);
         let seen = middle.is_some_and(|s| {
             let least = s.before.max(s.after) as f64 * SHOWN;
@@ -64,8 +86,16 @@ fn answered(metrics: &[Metric], asks: &[Asks]) -> Option<i64> {
         m.before.n.min(m.after.n) >= ENOUGH && seen
     };
     let fronts = fronts(metrics, asks);
-    let fronts = fronts.iter().filter(shows);
-    fronts.filter_map(|m| Some(m.before.p50_ns?.min(m.after.p50_ns?))).min()
+    let median = |m: &Metric| Some(m.before.p50_ns?.min(m.after.p50_ns?));
+    let answer = fronts.iter().filter(|m| shows(m)).filter_map(|m| median(m)).min()?;
+    let turnaround = |server: &String| {
+        let own = |m: &&Metric| {
+            m.which.ledger == LEDGER && m.which.stage == "turnaround" && m.which.service.as_ref() == Some(server)
+        };
+        metrics.iter().find(own).filter(|m| shows(m)).and_then(median)
+    };
+    let theirs: Option<Vec<i64>> = outside.iter().map(turnaround).collect();
+    theirs?.into_iter().chain([answer]).min()
 }
 
 /// Calls changed, and marks, what nobody feels.
@@ -77,7 +107,8 @@ pub(in crate::diff) fn moderate(
     o: &DiffOptions,
 ) {
     let beneath = |m: &Metric| BENEATH.contains(&m.which.ledger) && m.outcome == Outcome::Worse;
-    let Some(answer) = answered(metrics, asks) else {
+    let outside = sides.iter().flat_map(|side| asked_from_outside(side)).collect();
+    let Some(answer) = answered(metrics, asks, &outside) else {
         return;
     };
     let felt = (answer as f64 * FELT) as i64;
@@ -89,8 +120,8 @@ pub(in crate::diff) fn moderate(
             m.unfelt = true;
         }
     }
-    // Packets at a time, and how long they are handled, say less.
-    let inner = |r: &&mut Rate| matches!(r.outcome, Outcome::Changed | Outcome::Worse) && r.metric.starts_with("poll.");
+    // What the kernel does at a time says less; what is no harm by itself stays a change.
+    let inner = |r: &&mut Rate| r.outcome == Outcome::Worse && r.metric.starts_with("poll.");
     for r in rates.iter_mut().filter(inner) {
         (r.outcome, r.unfelt) = (Outcome::Changed, true);
     }

@@ -60,7 +60,8 @@ impl Judged<'_> {
     pub(in crate::diff) fn unfelt(&self) -> String {
         let longer = self.metrics.iter().filter(|m| m.unfelt);
         let longer = longer.filter_map(|m| Some(format!("{} {}", m.metric, super::lead::moved(m.telling()?))));
-        let all: Vec<String> = longer.collect();
+        let rates = self.rates.iter().filter(|r| r.unfelt).map(rate_line);
+        let all: Vec<String> = longer.chain(rates).collect();
         let more = match all.len().saturating_sub(NAMED_MOST) {
             0 => String::new(),
             n => format!(" and {n} more"),

@@ -288,10 +288,12 @@ impl Judged<'_> {
     /// No difference.
     fn none(&self, answers_compared: bool) -> String {
         let other = if self.causes.is_empty() { "" } else { "other " };
-        let what = if answers_compared {
-            ""
-        } else {
-            " in what could be compared"
+        let unfelt = self.metrics.iter().any(|m| m.unfelt) || self.rates.iter().any(|r| r.unfelt);
+        let what = match (answers_compared, unfelt) {
+            (true, true) => " in answers",
+            (true, false) => "",
+            (false, true) => " in answers that could be compared",
+            (false, false) => " in what could be compared",
         };
         format!("No {other}difference found{what}.")
     }

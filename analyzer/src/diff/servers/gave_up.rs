@@ -291,12 +291,14 @@ pub(in crate::diff) struct Told {
     many: bool,
     /// More is asked for the same answers: it asks again.
     again: bool,
+    /// It waited longer for some on the other side: else nothing shows that the time-out is another.
+    waited: bool,
 }
 
 impl Told {
-    /// Whether it is harm by itself: requests end without an answer that were waited for before. Of who asks again its own answers tell.
+    /// Whether it is harm by itself: requests end without an answer that were waited for before. Of who asks again its own answers tell; where none took as long before, it is a cause and no verdict.
     pub(in crate::diff) fn is_worse(&self) -> bool {
-        self.after && !self.again
+        self.after && !self.again && self.waited
     }
 }
 
@@ -317,6 +319,7 @@ pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], a
             x.divided = true;
         }
         let many = g.with.given.len() as f64 >= TOLD_PART * g.with.all() as f64;
+        let waited = g.patient > 0;
         let servers = g.servers;
         out.push(Told {
             sentence,
@@ -324,6 +327,7 @@ pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], a
             after,
             many,
             again,
+            waited,
         });
     }
     out

@@ -7,8 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use super::answers::server;
+use crate::analyses::application::Role;
 use crate::analyses::verdict::{duration, size};
 use crate::diff::SettingChange;
+use crate::diff::sides::options::Recording;
 use crate::diff::values::moves::Moves;
 use crate::stat::nearest_rank;
 
@@ -34,6 +37,8 @@ pub(in crate::diff) struct Large {
     pub by_ns: i64,
     /// Of one after, and before.
     bytes: [i64; 2],
+    /// The server's own socket is in the recordings of the slower side: their host's settings are its own.
+    pub here: bool,
     /// Without its end.
     pub sentence: String,
 }
@@ -58,8 +63,23 @@ fn side(all: &[Moves]) -> BTreeMap<Whose, Answers> {
     out
 }
 
+/// Whether a recording of a side has a socket of that server itself.
+fn has(side: &[Recording<'_>], of: &str) -> bool {
+    let own = |r: &Recording<'_>, c| server(r, c, Role::Server).as_deref() == Some(of);
+    (side.iter()).any(|r| r.facts.connections.iter().any(|row| own(r, row.connection)))
+}
+
+/// Those that differ, told whose settings are the server's.
+pub(in crate::diff) fn with_hosts([before, after]: [&[Recording<'_>]; 2], moves: &[Vec<Moves>; 2]) -> Vec<Large> {
+    let mut out = of(moves);
+    for l in &mut out {
+        l.here = has(if l.worse { after } else { before }, &l.server);
+    }
+    out
+}
+
 /// Those that differ, the largest change first.
-pub(in crate::diff) fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Large> {
+fn of([before, after]: &[Vec<Moves>; 2]) -> Vec<Large> {
     let (b, mut a) = (side(before), side(after));
     let mut out: Vec<Large> = vec![];
     // All clients of a server before one of them: those behind another path may have nothing of it.
@@ -127,13 +147,14 @@ fn compared((server, client): Whose, (mut b_bytes, mut b): Answers, (mut a_bytes
         worse,
         by_ns: a50.saturating_sub(b50),
         bytes: [bytes, after_bytes],
+        here: false,
     })
 }
 
 impl Large {
-    /// Whether a setting that differs limits how much of it may be under way: the largest send buffer, where that is less than such an answer on the slower side alone.
+    /// Whether a setting that differs limits how much of it may be under way: the largest send buffer of the server's host, where that is less than such an answer on the slower side alone.
     pub(in crate::diff) fn limited(&self, s: &SettingChange) -> Option<String> {
-        let name = s.name.split('@').next().filter(|n| *n == SEND_BUFFER)?;
+        let name = s.name.split('@').next().filter(|n| self.here && *n == SEND_BUFFER)?;
         // `4096 16384 87380 | 4096 16384 4194304`: of several namespaces.
         let least = |of: &str| {
             let largest = of
@@ -184,6 +205,24 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_here_where_its_own_socket_is() {
+        let f = crate::diff::tests::samples::facts("rpc/rpc.nmb");
+        let all = [&f];
+        let side = Recording::all(&all, &[], None);
+        assert_eq!(
+            (has(&side, "10.78.1.2:7000"), has(&side, "10.78.1.1:7000")),
+            (true, false)
+        );
+        // As if its client's host alone had been recorded.
+        let mut client = crate::diff::tests::samples::facts("rpc/rpc.nmb");
+        for c in client.connections.iter_mut().filter(|c| c.sport == 7000) {
+            c.saddr = None;
+        }
+        let all = [&client];
+        assert!(!has(&Recording::all(&all, &[], None), "10.78.1.2:7000"));
+    }
+
+    #[test]
     fn large_answers_of_many_sizes_are_compared_by_their_class() {
         // Small ones of them as quick as before, more of them after; those of a megabyte take four times as long.
         let of = |small: usize, large: usize, ms: i64| -> Answers {
@@ -213,6 +252,9 @@ mod tests {
             beside: vec![],
         };
         let (wide, narrow) = ("4096 16384 4194304", "4096 16384 4194304 | 4096 16384 87380");
+        // Of the recording's host, which need not be the server's.
+        assert_eq!(l.limited(&setting(wide, narrow)), None);
+        let l = Large { here: true, ..l };
         let said = l.limited(&setting(wide, narrow)).unwrap();
         assert!(
             said.starts_with("; net.ipv4.tcp_wmem is 4194304 -> 87380 bytes at most in a network namespace"),

@@ -5,7 +5,7 @@
 //! responses of clients of one server -> [send, answer readable] -> time at each number under way -> (most at once, part of the time at it)
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::answers::{LEAST, LEDGER, server};
 use super::asks::Asks;
@@ -13,7 +13,7 @@ use crate::analyses::application::{Role, sockets};
 use crate::analyses::verdict::duration;
 use crate::diff::judged::compare::Metric;
 use crate::diff::said::verdict::Outcome;
-use crate::diff::sides::options::Recording;
+use crate::diff::sides::options::{DiffOptions, Recording};
 
 /// Part of the time at its most from which a server's requests are at a limit.
 const FULL: f64 = 0.8;
@@ -75,17 +75,29 @@ impl Under {
     }
 }
 
-fn under(side: &[Recording<'_>]) -> BTreeMap<String, Under> {
+/// Processes of a recording that answer requests to a server.
+fn serve(r: &Recording<'_>, who: &str) -> BTreeSet<i32> {
+    let all = sockets(r.facts);
+    let own =
+        (all.iter()).filter(|s| s.role == Role::Server && server(r, s.connection, s.role).as_deref() == Some(who));
+    let threads = own.flat_map(|s| s.turnarounds.iter().flat_map(|t| [t.pid, t.sender_pid]));
+    threads.map(|tid| r.facts.process(tid)).collect()
+}
+
+/// By server that is asked; `of`: only requests by processes of this server.
+fn under(side: &[Recording<'_>], of: Option<&str>) -> BTreeMap<String, Under> {
     let mut out: BTreeMap<String, Under> = BTreeMap::new();
     for r in side {
         let mut edges: BTreeMap<String, Vec<(i64, bool)>> = BTreeMap::new();
+        let who = of.map(|of| serve(r, of));
+        let asks = |tid: i32| who.as_ref().is_none_or(|w| w.contains(&r.facts.process(tid)));
         for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
             let Some(server) = server(r, s.connection, s.role) else {
                 continue;
             };
             let of = edges.entry(server).or_default();
             let mut until = i64::MIN;
-            for (ns, row) in s.judged_responses().filter(|(ns, _)| *ns > 0) {
+            for (ns, row) in s.judged_responses().filter(|(ns, row)| *ns > 0 && asks(row.pid)) {
                 let (from, to) = (row.send_ns.max(until), row.send_ns.saturating_add(ns));
                 if from < to {
                     of.extend([(from, true), (to, false)]);
@@ -115,6 +127,7 @@ pub(in crate::diff) fn ceilings(
     [before, after]: [&[Recording<'_>]; 2],
     metrics: &[Metric],
     asks: &[Asks],
+    o: &DiffOptions,
 ) -> Vec<Ceiling> {
     let answers = |server: &str, worse: bool| {
         let own = metrics.iter().filter(|m| {
@@ -125,15 +138,16 @@ pub(in crate::diff) fn ceilings(
             .filter(|_| own.clone().any(|m| m.outcome == Outcome::Worse) == worse)
     };
     let slower = asks.iter().filter(|x| answers(&x.server, true).is_some());
-    let pairs: Vec<(&Asks, &Metric)> = slower.filter_map(|x| Some((x, answers(&x.asked, false)?))).collect();
-    if pairs.is_empty() {
-        return vec![];
-    }
-    let (b, a) = (under(before), under(after));
-    let one = |(x, of): &(&Asks, &Metric)| {
+    let pairs = slower.filter_map(|x| Some((x, answers(&x.asked, false)?)));
+    let one = |(x, of): (&Asks, &Metric)| {
+        let (p, q) = (of.before.p50_ns?, of.after.p50_ns?);
+        if !as_quick(p, q, o) {
+            return None;
+        }
+        // Others may ask it, too.
+        let (b, a) = (under(before, Some(&x.server)), under(after, Some(&x.server)));
         let (b, a) = (b.get(&x.asked)?, a.get(&x.asked)?);
         let n = ceiling(a, b).filter(|_| limit(a, b).is_none())?;
-        let (p, q) = (of.before.p50_ns?, of.after.p50_ns?);
         Some(Ceiling {
             server: x.server.clone(),
             sentence: format!(
@@ -152,7 +166,12 @@ pub(in crate::diff) fn ceilings(
             ),
         })
     };
-    pairs.iter().filter_map(one).collect()
+    pairs.filter_map(one).collect()
+}
+
+/// Medians of whom it asks: a change that was not judged may be one.
+fn as_quick(before: i64, after: i64, o: &DiffOptions) -> bool {
+    after as f64 <= before as f64 * (1.0 + o.median_relative)
 }
 
 /// The number that is never exceeded, and reached for so much of the time, where the other side has more.
@@ -164,7 +183,7 @@ fn ceiling(of: &Under, other: &Under) -> Option<usize> {
 
 /// A sentence for each server whose requests are at such a limit on one side only.
 pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -> Vec<String> {
-    let (b, a) = (under(before), under(after));
+    let (b, a) = (under(before, None), under(after, None));
     let both = b.iter().filter_map(|(server, b)| Some((server, b, a.get(server)?)));
     let enough = both.filter(|(_, b, a)| b.answers >= LEAST && a.answers >= LEAST);
     enough
@@ -256,6 +275,41 @@ mod tests {
             (9, false),
         ]);
         assert_eq!(ceiling(&two, &asked(60, 6)), None);
+    }
+
+    #[test]
+    fn what_is_asked_answers_as_quickly_up_to_the_threshold() {
+        let o = DiffOptions {
+            median_relative: 0.25,
+            ..DiffOptions::default()
+        };
+        let quick = |after| as_quick(1_000_000, after, &o);
+        assert_eq!(
+            [500_000, 1_250_000, 1_250_001, 1_900_000].map(quick),
+            [true, true, false, false]
+        );
+    }
+
+    #[test]
+    fn requests_of_other_programs_are_none_of_it() {
+        let store = "10.78.1.9:6379";
+        let f = crate::diff::tests::asks::asking(|_| 2, 10_000);
+        let counted = |f: &crate::facts::Facts, of: Option<&str>| {
+            let all = [f];
+            under(&Recording::all(&all, &[], None), of)
+                .get(store)
+                .map(|u| u.answers)
+        };
+        let server = Some("10.78.1.2:7000");
+        assert_eq!((counted(&f, None), counted(&f, server)), (Some(800), Some(800)));
+        // The same by a process that serves nobody.
+        let mut others = f;
+        for r in &mut others.responses {
+            if others.connections[r.connection.0 as usize].dport == 6379 {
+                r.pid = 999_999;
+            }
+        }
+        assert_eq!((counted(&others, None), counted(&others, server)), (Some(800), None));
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn asks(f: &mut Facts, times: impl Fn(usize) -> i64, ns: i64) {
     }
 }
 
-pub(super) fn asking(times: impl Fn(usize) -> i64, ns: i64) -> Facts {
+pub(in crate::diff) fn asking(times: impl Fn(usize) -> i64, ns: i64) -> Facts {
     let mut f = rpc();
     asks(&mut f, times, ns);
     f

@@ -218,6 +218,25 @@ fn a_longer_time_out_is_told_with_its_own() {
     );
 }
 
+/// Nothing shows that its time-out is another where none took as long before: a cause, and no verdict.
+#[test]
+fn where_none_took_as_long_before_it_is_not_worse_by_itself() {
+    let is_worse = |before: &Facts, after: &Facts| {
+        let (before, after) = ([before], [after]);
+        let (b, a) = (Recording::all(&before, &[], None), Recording::all(&after, &[], None));
+        let mut asks = asks::of(&b, &a, &DiffOptions::default());
+        let told = gave_up::told(&b, &a, &mut asks);
+        let [one] = &told[..] else { panic!("{told:?}") };
+        (one.is_worse(), one.sentence.contains("and none took as long"))
+    };
+    let (quick, gives_up) = (
+        calls(b"nginx", 0, |_| (Answered, 50 * MS)),
+        calls(b"nginx", 0, gives_up),
+    );
+    assert_eq!(is_worse(&quick, &gives_up), (false, true));
+    assert_eq!(is_worse(&calls(b"nginx", 0, waits), &gives_up), (true, false));
+}
+
 /// One in six all the time, where it had waited as long for 12: as few as ten are no chance then, and are harm by themselves.
 #[test]
 fn a_few_all_the_time_are_worse_by_themselves() {

@@ -98,6 +98,58 @@ fn what_has_no_counterpart_is_left_out_and_counted() {
     assert_eq!((outcome, said), (Outcome::Worse, None));
 }
 
+/// A release sends another text of a query: of 140 bytes in place of 100, eight of twenty requests, each answered after so many ns.
+fn released(of: Vec<Moves>, ns: i64) -> Vec<Moves> {
+    let one = |m: Moves| match m.at_ns / MS / 10 % 20 {
+        12.. => Moves {
+            request: Some(140),
+            response_ns: Some(ns + m.response_ns.unwrap() - MS),
+            ..m
+        },
+        _ => m,
+    };
+    of.into_iter().map(one).collect()
+}
+
+#[test]
+fn what_is_left_out_of_the_longer_side_must_not_be_what_is_slow() {
+    // All that is slow is of the new text.
+    let before = answers(1, 100 * MS, 5_000);
+    let (outcome, said) = judged(before.clone(), released(before.clone(), 100 * MS), (MS, 100 * MS));
+    assert_eq!((outcome, said), (Outcome::Worse, None));
+    // The new text is as quick as the old one, and there is more of the slow kind.
+    let more = released(answers(5, 100 * MS, 5_000), MS);
+    let (outcome, said) = judged(before.clone(), more.clone(), (MS, 100 * MS));
+    let words = said.unwrap().1;
+    assert!(
+        outcome == Outcome::Changed && words.ends_with("; 0 before and 160 after have no counterpart and are left out"),
+        "{words}"
+    );
+    // The other way what is left out of the longer side is before.
+    let (outcome, _) = judged(more, before.clone(), (100 * MS, MS));
+    assert_eq!(outcome, Outcome::Changed);
+    let (outcome, said) = judged(released(before.clone(), 100 * MS), before, (100 * MS, MS));
+    assert_eq!((outcome, said), (Outcome::Better, None));
+}
+
+#[test]
+fn what_is_left_of_a_shift_and_no_little_stays_worse_however_few_there_are() {
+    // Fifteen slow ones before, and each takes 60 ms longer after: two fifths of the shift.
+    let mut before = answers(1, 100 * MS, 5_000);
+    before.truncate(300);
+    let (outcome, said) = judged(before.clone(), answers(5, 160 * MS, 5_000), (MS, 160 * MS));
+    let (mixture, words) = said.unwrap();
+    assert_eq!((outcome, mixture), (Outcome::Worse, false), "{words}");
+    assert!(
+        words.starts_with("a part of it is another mixture of requests: of one mixture p90 100.")
+            && words.contains(" ms -> 160."),
+        "{words}"
+    );
+    // Less than the threshold of a p90 is little.
+    let (outcome, said) = judged(before, answers(5, 140 * MS, 5_000), (MS, 140 * MS));
+    assert_eq!((outcome, said.map(|s| s.0)), (Outcome::Changed, Some(true)));
+}
+
 #[test]
 fn a_kind_that_is_slower_is_named() {
     let (before, after) = (answers(5, 100 * MS, 5_000), answers(5, 300 * MS, 5_000));

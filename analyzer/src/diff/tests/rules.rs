@@ -48,6 +48,23 @@ fn worse(metric: &str, percent: u64) -> Diff {
     d
 }
 
+/// A rate that was worse and is not felt in answers is no verdict, and is broken where it is named.
+#[test]
+fn a_rate_that_is_not_felt_fails_where_it_is_named() {
+    let mut d = worse("rx.copy", 90);
+    d.verdict.outcome = Outcome::Same;
+    let r = d.rates.iter_mut().find(|r| r.metric == "poll.packets").unwrap();
+    (r.outcome, r.significant, r.unfelt) = (Outcome::Changed, true, true);
+    let broken = |d: &Diff, rules: &str| parse(rules).unwrap().broken(d).len();
+    assert_eq!(
+        (broken(&d, "poll"), broken(&d, "poll.packets"), broken(&d, "worse")),
+        (1, 1, 0)
+    );
+    let r = d.rates.iter_mut().find(|r| r.metric == "poll.packets").unwrap();
+    r.unfelt = false;
+    assert_eq!(broken(&d, "poll"), 0);
+}
+
 #[test]
 fn rules_fail_for_what_they_name_only() {
     let d = worse("rx.copy", 90);

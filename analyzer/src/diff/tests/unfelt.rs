@@ -27,6 +27,11 @@ fn what_is_little_beside_the_answers_is_a_difference_and_no_harm() {
         "{}",
         d.verdict.sentence
     );
+    assert!(
+        d.verdict.sentence.contains("No difference found in answers."),
+        "{}",
+        d.verdict.sentence
+    );
     let words = "What differs beneath the answers is not felt in them: ";
     assert!(d.verdict.sentence.contains(words), "{}", d.verdict.sentence);
     assert!(
@@ -53,6 +58,27 @@ fn what_is_little_beside_the_answers_is_a_difference_and_no_harm() {
     let mut long = slow_answers();
     planted(&mut long, Stage::Copy, 5_000_000);
     assert_eq!(of(&before, &long).verdict.outcome, Outcome::Worse);
+}
+
+/// Clients of the server are outside of the recording: what they wait for is not measured, and may be as short as the turnaround.
+#[test]
+fn beside_turnarounds_of_who_is_asked_from_outside_it_is_felt() {
+    let with = |planted_ns: i64| {
+        let mut f = slow_answers();
+        for c in f.connections.iter_mut().filter(|c| c.sport == 7000) {
+            c.peer = None;
+        }
+        planted(&mut f, Stage::Copy, planted_ns);
+        f
+    };
+    let d = of(&with(0), &with(50_000));
+    let m = d.metrics.iter().find(|m| m.metric == "rx.copy").unwrap();
+    assert_eq!(
+        (d.verdict.outcome, m.outcome),
+        (Outcome::Worse, Outcome::Worse),
+        "{}",
+        d.verdict.sentence
+    );
 }
 
 #[test]

@@ -81,6 +81,14 @@ pub(super) fn route(r: &mut Routes<Machine<'_>>, s: &Schema<'_>) {
                     },
                 );
             });
+        } else if f.name.starts_with("sys_exit_accept") {
+            let Ok(b) = SysExit::bind(f, s.endian) else { continue };
+            r.raw(f.id, move |t, e| {
+                let fd = SysExit::read(&b, e.payload).and_then(|x| i32::try_from(x.ret).ok());
+                if let Some(fd) = fd.filter(|fd| *fd >= 0) {
+                    t.another(e.pid, fd);
+                }
+            });
         } else if let Some((what, _)) = f.name.strip_prefix("sys_exit_").and_then(used) {
             let Ok(b) = SysExit::bind(f, s.endian) else { continue };
             r.raw(f.id, move |t, e| {

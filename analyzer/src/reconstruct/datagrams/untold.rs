@@ -5,7 +5,8 @@
 //! a send call    queues packets as long as what it returned and a header of UDP ─── its descriptor is a UDP socket, and that was sent
 //! a receive call frees a received packet (`consume_skb`) as long as what it took ── the same, and that packet was read
 //! ```
-//! Once a descriptor is known, whatever its calls return was sent or read. A read of which no packet is known (linear datagrams are freed
+//! Once a descriptor is known, whatever its calls return was sent or read, until a segment of TCP leaves by it or `accept` gives its number anew.
+//! Calls for several messages (`sendmmsg`) tell no lengths: what they begin is weak until a read or a send of one fits. A read of which no packet is known (linear datagrams are freed
 //! without an event from 6.13 on) is weak. Source: net/ipv4/udp.c `udp_recvmsg`, `skb_consume_udp`.
 //!
 //! Not seen: what came to a socket and was not read; sockets that processes share; what a descriptor is that is only written to before its
@@ -14,7 +15,7 @@
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::{Call, Use};
 use super::lengths::{fits, one_datagram};
@@ -54,8 +55,10 @@ struct Inside {
 pub(super) struct Untold<'f> {
     identity: &'f Identity,
     inside: FxHashMap<i32, Inside>,
-    /// Threads whose first event was the end of a receive call, and what that freed: what they send then answers it.
-    received: FxHashMap<i32, Vec<SkbId>>,
+    /// Threads whose first event was the end of a receive call, and the packet as long as what that took: what they send then answers it.
+    received: FxHashMap<i32, SkbId>,
+    /// Sockets of which only calls for several messages tell, whose lengths they do not: no more than that packets were sent.
+    unproven: FxHashSet<u64>,
     /// Numbers given to sockets.
     numbers: u64,
     pub(super) taken: Vec<Taken>,
@@ -67,6 +70,7 @@ impl<'f> Untold<'f> {
             identity,
             inside: FxHashMap::default(),
             received: FxHashMap::default(),
+            unproven: FxHashSet::default(),
             numbers: 0,
             taken: vec![],
         }
@@ -77,17 +81,19 @@ impl<'f> Untold<'f> {
     pub(super) fn forget(&mut self) {
         self.inside.clear();
         self.received.clear();
+        self.unproven.clear();
     }
     fn life(&self, id: SkbId) -> Option<&SkbRow> {
         self.identity.lives.get(id.0 as usize)
     }
+    /// It queued what only TCP's write queue is sent as.
+    fn is_tcp(&self, inside: &Inside) -> bool {
+        let clone = |id: SkbId| self.life(id).is_some_and(|l| l.class == SkbClass::TxClone);
+        inside.queued.iter().any(|q| clone(q.1))
+    }
     /// What was sent by a call that returned so much: when each datagram was queued, and its bytes.
     fn sent(&self, inside: &Inside, call: Call, ret: i64) -> Vec<(i64, u32)> {
-        let tcp = |id: SkbId| self.life(id).is_some_and(|l| l.class == SkbClass::TxClone);
         let Ok(n) = u32::try_from(ret) else { return vec![] };
-        if inside.queued.iter().any(|q| tcp(q.1)) {
-            return vec![];
-        }
         let lens: Vec<u32> = inside.queued.iter().map(|q| q.2).collect();
         match call.counts {
             // Their lengths are the packets' less the headers of the first, where these are told.
@@ -104,7 +110,7 @@ impl<'f> Untold<'f> {
     fn took(&self, inside: &Inside, call: Call, ret: i64, known: bool) -> Vec<SkbId> {
         let Ok(n) = u32::try_from(ret) else { return vec![] };
         let len = |id: SkbId| self.life(id).and_then(|l| l.bytes);
-        let one = |id: &&SkbId| known || call.counts || len(**id).is_some_and(|l| fits(l, n));
+        let one = |id: &&SkbId| known || !call.counts && len(**id).is_some_and(|l| fits(l, n));
         let most = if call.counts { n as usize } else { 1 };
         inside.freed.iter().filter(one).take(most).copied().collect()
     }
@@ -161,13 +167,47 @@ impl<'f> Machine<'f> {
         self.fds.insert(key, sk);
         Some(sk)
     }
+    /// A descriptor's number means something else now.
+    pub(super) fn another(&mut self, pid: i32, fd: i32) {
+        let key = self.key(pid, fd);
+        if self.untold.is_some()
+            && let Some(sk) = self.fds.remove(&key)
+        {
+            self.live.remove(&sk);
+            self.connected.remove(&key);
+        }
+    }
+    /// A thread's call is of no UDP socket: what it had read before the recording may have been of any.
+    fn nothing_of(&mut self, pid: i32) {
+        if let Some(u) = &mut self.untold {
+            u.received.remove(&pid);
+        }
+    }
+    /// What a call for several messages began is proven by one whose length fits.
+    fn proven(&mut self, sk: u64, known: bool, call: Call, nothing: bool) {
+        let Some(u) = &mut self.untold else { return };
+        match call.counts {
+            true if !known => _ = u.unproven.insert(sk),
+            false if !nothing => _ = u.unproven.remove(&sk),
+            _ => {}
+        }
+    }
     /// A call is over: what it did tells whether its descriptor is a UDP socket.
     pub(super) fn told_by_call(&mut self, e: &Event<'_>, what: Use, ret: i64) {
         let Some(u) = &mut self.untold else { return };
         let call = self.calls.get(&e.pid).copied();
-        if call.is_none() && what == Use::Receive && ret > 0 {
-            let freed = u.inside.remove(&e.pid).map(|i| i.freed).unwrap_or_default();
-            u.received.insert(e.pid, freed);
+        if call.is_none() && what == Use::Receive {
+            let inside = u.inside.remove(&e.pid).unwrap_or_default();
+            let begun = Call {
+                what,
+                fd: None,
+                begin: e.ts,
+                looks: false,
+                counts: false,
+            };
+            if let Some(one) = u.took(&inside, begun, ret, false).first() {
+                u.received.insert(e.pid, *one);
+            }
         }
         let Some((call, fd)) = call.and_then(|c| Some((c, c.fd?))) else {
             return;
@@ -175,10 +215,15 @@ impl<'f> Machine<'f> {
         let inside = u.inside.remove(&e.pid).unwrap_or_default();
         match call.what {
             Use::Send => {
+                if u.is_tcp(&inside) {
+                    return self.another(e.pid, fd);
+                }
                 let sent = u.sent(&inside, call, ret);
+                let known = self.fds.contains_key(&self.key(e.pid, fd));
                 let Some(sk) = self.by_descriptor(e.pid, fd, !sent.is_empty()) else {
-                    return;
+                    return self.nothing_of(e.pid);
                 };
+                self.proven(sk, known, call, sent.is_empty());
                 self.begun_before(e, sk, Use::Send);
                 match (sent.as_slice(), i32::try_from(ret)) {
                     ([], Ok(bytes)) if !call.counts || bytes < 0 => self.sent(e, sk, bytes),
@@ -191,6 +236,7 @@ impl<'f> Machine<'f> {
                             let at = Event { ts: end, ..*e };
                             self.sent(&at, sk, i32::try_from(*bytes).unwrap_or(0));
                         }
+                        self.doubt(sk);
                     }
                 }
             }
@@ -199,8 +245,13 @@ impl<'f> Machine<'f> {
                 let Some(u) = &self.untold else { return };
                 let took = u.took(&inside, call, ret, known);
                 let Some(sk) = self.by_descriptor(e.pid, fd, !took.is_empty()) else {
-                    return;
+                    return self.nothing_of(e.pid);
                 };
+                let fitting = self
+                    .untold
+                    .as_ref()
+                    .is_some_and(|u| !u.took(&inside, call, ret, false).is_empty());
+                self.proven(sk, known, call, !fitting);
                 self.begun_before(e, sk, Use::Receive);
                 match i32::try_from(ret) {
                     Ok(error) if error < 0 => self.read(e, sk, error, 0),
@@ -219,20 +270,24 @@ impl<'f> Machine<'f> {
     }
     /// The first UDP socket of a thread that came out of a receive call first: what it had read was of it, and what it sends answers that.
     fn begun_before(&mut self, e: &Event<'_>, sk: u64, what: Use) {
-        let Some(freed) = self.untold.as_mut().and_then(|u| u.received.remove(&e.pid)) else {
+        let Some(skb) = self.untold.as_mut().and_then(|u| u.received.remove(&e.pid)) else {
             return;
         };
         let (socket, _) = self.used(e, sk, what);
         if let Some(s) = self.sockets.get_mut(socket as usize) {
             s.served |= s.sent == 0;
         }
-        let taken = freed.first().map(|skb| Taken {
-            skb: *skb,
-            socket,
-            turn: None,
-        });
+        let turn = None;
         if let Some(u) = &mut self.untold {
-            u.taken.extend(taken);
+            u.taken.push(Taken { skb, socket, turn });
+        }
+    }
+    /// A turn on a socket that is not proven is weak.
+    fn doubt(&mut self, sk: u64) {
+        let unproven = self.untold.as_ref().is_some_and(|u| u.unproven.contains(&sk));
+        let turn = self.live.get(&sk).and_then(|n| self.last.get(n));
+        if let Some(t) = turn.and_then(|at| self.turns.get_mut(*at)).filter(|_| unproven) {
+            t.row.confidence = Confidence::Weak;
         }
     }
     /// A datagram was read, of a packet that is known or not.
@@ -253,6 +308,11 @@ impl<'f> Machine<'f> {
                 }
             }
             (Some(skb), turn) => {
+                let sk = self.sockets.get(socket as usize).map_or(0, |s| s.sk);
+                let proven = self.untold.as_ref().is_some_and(|u| !u.unproven.contains(&sk));
+                if let Some(t) = turn.and_then(|at| self.turns.get_mut(at)).filter(|_| proven) {
+                    t.row.confidence = Confidence::Strong;
+                }
                 let turn = turn.and_then(|at| u32::try_from(at).ok());
                 if let Some(u) = &mut self.untold {
                     u.taken.push(Taken { skb, socket, turn });

@@ -91,10 +91,10 @@ impl Transmits<'_> {
         };
         self.send_over(e, of, protocol, bytes, Confidence::Strong);
         if protocol == IPPROTO_UDP && matches!(ret, Returned::Messages(_)) {
-            // Each a datagram of its own.
+            // Each a datagram of its own, most likely: nothing tells how long it was.
             for at in queued {
                 if let Some(p) = self.packets.get_mut(at as usize) {
-                    p.fragment = false;
+                    (p.fragment, p.link) = (false, Confidence::Weak);
                 }
             }
         }

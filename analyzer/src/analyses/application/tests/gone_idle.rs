@@ -36,6 +36,7 @@ fn facts(silence: i64) -> (Facts, Vec<Unanswered>) {
             waited_ns: 2500 * MS,
             until: "closed",
             retransmits: 5,
+            others: true,
         });
     }
     (f, vain)

@@ -61,6 +61,7 @@ fn what_somebody_may_miss_is_wrong() {
         assert_eq!(told(f).1.tone, Tone::Bad, "{}", told(f).1.headline);
     };
     none(&facts(20, &[]));
+    none(&facts(20, &[(8, 8080); 30]));
     // Who else got there; three addresses that try.
     none(&facts(3, &[(9, 8080)]));
     let mut users = facts(3, &[]);
@@ -68,8 +69,9 @@ fn what_somebody_may_miss_is_wrong() {
         o.from = o.from.map(|f| ([10, 0, 0, 1 + n as u8].into(), f.1));
     }
     none(&users);
-    // A rule refuses it to this address, as ICMP tells, and others get there.
-    let mut rule = facts(3, &[(9, 8080)]);
+    // A rule refuses it to this address, as ICMP tells, and others get there before and behind.
+    let mut rule = facts(3, &[(9, 8080), (9, 8080)]);
+    rule.opens[4].start_ns = -S;
     for o in &mut rule.opens {
         match o.end {
             OpenEnd::Established => o.from = o.from.map(|f| ([10, 0, 0, 2].into(), f.1)),
@@ -77,6 +79,19 @@ fn what_somebody_may_miss_is_wrong() {
         }
     }
     assert_eq!(of(&rule), Some(Aside::Few(3)));
-    rule.opens.last_mut().unwrap().from = rule.opens[0].from;
+    rule.opens[4].start_ns = S / 10;
     assert_eq!(of(&rule), None);
+    rule.opens[4].start_ns = -S;
+    rule.opens[4].from = rule.opens[0].from;
+    assert_eq!(of(&rule), None);
+    // Events are lost: an answer that waited may be.
+    let mut lost = facts(3, &[]);
+    lost.gaps.push(crate::ingest::GapRow {
+        cpu: 0,
+        start_ns: Some(0),
+        end_ns: Some(1),
+        lost_events: Some(1),
+        cause: "overrun",
+    });
+    assert!(asides(&lost).of(&lost.opens[0]).is_none());
 }

@@ -101,6 +101,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
             waited_ns: 50,
             until: "closed",
             retransmits: 1,
+            others: true,
         };
         let application = crate::analyses::application::Application {
             unanswered: vec![unanswered],

@@ -258,6 +258,7 @@ fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswer
         waited_ns,
         until,
         retransmits,
+        others: true,
     }
 }
 
@@ -311,6 +312,30 @@ fn a_request_that_the_end_cut_is_told_where_it_waited_longer_than_any() {
         application(&a).1.contains("had no answer")
     };
     assert!(!of(2_900 * MS, "recording") && of(3_100 * MS, "recording") && of(2_900 * MS, "closed"));
+}
+
+/// A few that wait when the recording ends, at a server that answers others, may wait for what is not due yet.
+#[test]
+fn a_few_that_wait_at_the_end_are_worth_a_look() {
+    let of = |n: usize, answers: u64, until, retransmits| {
+        let mut server = super::turns::server("10.0.0.2:80", vec![150_000; 39], vec![], 0);
+        server.response.n = answers;
+        let a = Application {
+            awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
+            unanswered: vec![unanswered(3_100 * MS, until, retransmits); n],
+            servers: vec![server],
+            ..Application::default()
+        };
+        application(&a).0
+    };
+    assert_eq!(of(3, 30, "recording", 0), Tone::Notice);
+    assert_eq!(of(5, 50, "recording", 0), Tone::Notice);
+    // Many; a large part of what it is asked; sent again; given up, or closed by the server.
+    assert_eq!(of(6, 600, "recording", 0), Tone::Bad);
+    assert_eq!(of(3, 29, "recording", 0), Tone::Bad);
+    assert_eq!(of(3, 30, "recording", 1), Tone::Bad);
+    assert_eq!(of(1, 30, "closed", 0), Tone::Bad);
+    assert_eq!(of(1, 30, "peer_closed", 0), Tone::Bad);
 }
 
 /// Where the longer way was; what held the request before its device is said in its place.

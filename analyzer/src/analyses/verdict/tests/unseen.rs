@@ -59,6 +59,7 @@ fn idle_connections_that_something_forgot() {
         waited_ns: 2500 * MS,
         until: "closed",
         retransmits: 5,
+        others: true,
     };
     let a = Application {
         unanswered: (0..4).map(vain).collect(),
