@@ -18,7 +18,7 @@ const BULK: u64 = 5_000_000;
 /// Part of it that may be lost: one in so many; of congestion control that does not slow down for a loss (BBR).
 const LOST: u64 = 50;
 const LOST_OWN_WINDOW: u64 = 6;
-/// So few of the drops may be of nobody known: one in so many.
+/// So few of the drops may be of nobody known, or of others: one in so many.
 const UNKNOWN: usize = 50;
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1_448;
@@ -45,9 +45,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     }
     let of = |d: &&DropRow| d.owner.filter(|o| o.carries == Carries::Data)?.connection;
     let all: Vec<ConnectionId> = rows.iter().filter_map(of).collect();
-    let others = rows.iter().filter(|d| d.owner.is_some() && of(d).is_none()).count();
-    let unknown = rows.len() - all.len();
-    if others > 0 || unknown.saturating_mul(UNKNOWN) > rows.len() {
+    if rows.len().saturating_sub(all.len()).saturating_mul(UNKNOWN) > rows.len() {
         return false;
     }
     let mut lost: FxHashMap<ConnectionId, u64> = FxHashMap::default();

@@ -5,7 +5,7 @@
 //! where some are much slower and not judged, or where answers are too few to have shown it; nor `tx_udp`, as answers by UDP are not compared. Where a server's clients are outside the recording, what they wait for is not
 //! measured: it is no less than the turnaround, so that has to be compared, and counts with the answers. What `--fail-on` names is as before.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::{Metric, PERCENTS};
 use super::mixture;
@@ -28,6 +28,9 @@ const ENOUGH: u64 = 100;
 const SHOWN: f64 = 0.5;
 /// Of the median answer of those that users ask: what is less is not felt.
 const FELT: f64 = 0.05;
+/// Turnarounds from outside that tell of no users: so few, or one in so many of all.
+const FEW: usize = 30;
+const SMALL: usize = 20;
 /// Ledgers of what lies beneath.
 const BENEATH: [&str; 6] = ["rx", "tx", "lifetime", "poll", "softirq", "device"];
 
@@ -54,21 +57,26 @@ pub(in crate::diff) fn fronts<'m>(metrics: &'m [Metric], asks: &[Asks]) -> Vec<&
     }
 }
 
-/// Servers of a side that are asked from outside of the recording.
+/// Servers of a side that are asked from outside of the recording: [`FEW`] times or more, and of what all servers are asked no small part.
 fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
-    let of = |r: &Recording<'_>| {
-        let all = sockets(r.facts);
-        let own = all.iter().filter(|s| s.in_turns && s.role == Role::Server);
+    let (mut by, mut all) = (BTreeMap::<String, usize>::new(), 0usize);
+    for r in side {
         let alone = |c: ConnectionId| {
-            r.facts
-                .connections
-                .get(c.0 as usize)
-                .is_some_and(|row| row.peer.is_none())
+            let row = r.facts.connections.get(c.0 as usize);
+            row.is_some_and(|row| row.peer.is_none())
         };
-        let own = own.filter(|s| alone(s.connection) && s.judged_turnarounds().next().is_some());
-        own.filter_map(|s| server(r, s.connection, s.role)).collect::<Vec<_>>()
-    };
-    side.iter().flat_map(of).collect()
+        for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Server) {
+            let turns = s.judged_turnarounds().count();
+            all += turns;
+            if alone(s.connection)
+                && let Some(name) = server(r, s.connection, s.role)
+            {
+                *by.entry(name).or_default() += turns;
+            }
+        }
+    }
+    let many = |n: usize| n >= FEW && n.saturating_mul(SMALL) >= all;
+    by.into_iter().filter(|(_, n)| many(*n)).map(|(name, _)| name).collect()
 }
 
 /// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `None`: something is worse there, or nothing would have shown it.

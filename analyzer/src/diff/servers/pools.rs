@@ -309,7 +309,7 @@ mod tests {
                 r.pid = 999_999;
             }
         }
-        assert_eq!((counted(&others, None), counted(&others, server)), (Some(800), None));
+        assert_eq!((counted(&others, None), counted(&others, server)), (Some(800), Some(0)));
     }
 
     #[test]

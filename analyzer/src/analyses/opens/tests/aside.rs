@@ -79,7 +79,7 @@ fn what_somebody_may_miss_is_wrong() {
         }
     }
     assert_eq!(of(&rule), Some(Aside::Few(3)));
-    rule.opens[4].start_ns = S / 10;
+    rule.opens[4].start_ns = S;
     assert_eq!(of(&rule), None);
     rule.opens[4].start_ns = -S;
     rule.opens[4].from = rule.opens[0].from;
