@@ -68,9 +68,13 @@ pub use whose::{FROM, Lost, owner};
 const QDISC_PLACE: &str = "__dev_queue_xmit";
 const LIST_PLACE: &str = "kfree_skb_list";
 
-/// No route to where a packet should go.
-const NO_ROUTE: &str = "IP_OUTNOROUTES";
-const NO_ROUTE_IN: &str = "IP_INNOROUTES";
+/// Reasons of which one may be that nobody is there.
+const NOBODY: [&str; 4] = [
+    reasons::RULES,
+    reasons::UNRESOLVED,
+    reasons::NO_ROUTE,
+    reasons::NO_ROUTE_IN,
+];
 
 /// Groups of lost packets of which it is told whose they were.
 pub(crate) const OWNED: usize = 12;
@@ -281,20 +285,20 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             let connections = rows.iter().filter_map(|r| r.owner?.connection);
             connections.filter(|c| all.contains(c)).count() as u64
         };
-        let checks = checks.get_or_insert_with(|| checking(facts));
-        if group.reason == reasons::UNRESOLVED {
-            group.checks = of(checks);
-        }
-        let aside = aside.get_or_insert_with(|| {
-            let mut all = beside_work(facts);
-            all.extend(scanning(facts));
-            all.extend(checks.iter());
-            all
-        });
         // What is refused because nobody is there; not what a queue or a socket had no room for.
-        let nobody = [reasons::RULES, reasons::UNRESOLVED, NO_ROUTE, NO_ROUTE_IN].contains(&group.reason.as_str())
+        let nobody = NOBODY.contains(&group.reason.as_str())
             || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
         if nobody {
+            let checks = checks.get_or_insert_with(|| checking(facts));
+            if group.reason == reasons::UNRESOLVED {
+                group.checks = of(checks);
+            }
+            let aside = aside.get_or_insert_with(|| {
+                let mut all = beside_work(facts);
+                all.extend(scanning(facts));
+                all.extend(checks.iter());
+                all
+            });
             let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
             let theirs = rows.iter().filter(|r| one_way.sent(r)).count() as u64;
             group.aside = of(aside).saturating_add(theirs);

@@ -10,6 +10,9 @@ pub(crate) const RULES: &str = "NETFILTER_DROP";
 pub(crate) const QUEUE_FULL: &str = "QDISC_DROP";
 /// It came to a host that it is not addressed to.
 pub(crate) const OTHERHOST: &str = "OTHERHOST";
+/// No route to where it should go, when it was sent, and when it came in.
+pub(crate) const NO_ROUTE: &str = "IP_OUTNOROUTES";
+pub(crate) const NO_ROUTE_IN: &str = "IP_INNOROUTES";
 /// Its neighbour did not answer.
 pub(crate) const UNRESOLVED: &str = "NEIGH_FAILED";
 

@@ -7,9 +7,8 @@
 //! few     neither                                                                                a target that is gone, a probe, a single program's outage
 //! ```
 //! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for one that a rule refuses to
-//! this address by ICMP, which never got there; attempts during which an
-//! answer of their process waited, of whose time they were a large part; what failed for want of a port. Few attempts may hurt their own program: they are told, but
-//! nothing shows that anybody else misses what they try.
+//! this address by ICMP, which never got there while others did before and behind; attempts during which an answer of their process waited, of whose time they were a large part; what failed
+//! for want of a port; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -99,9 +98,8 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
     tried.retain(|(to, _), rows| match reached.get(to) {
         None => true,
         Some((first, last)) => {
-            let refused = rows.iter().filter(|o| o.message);
-            let meanwhile = refused.filter(|o| *first < o.start_ns && o.end_ns < *last).count() > 0;
-            meanwhile && !rows.iter().any(|o| got_there.contains(&(source(o).0, *to)))
+            let meanwhile = |o: &OpenRow| o.message && *first < o.start_ns && o.end_ns < *last;
+            rows.iter().any(|o| meanwhile(o)) && !rows.iter().any(|o| got_there.contains(&(source(o).0, *to)))
         }
     });
     // Where processes got through, by port; and what addresses and programs tried.

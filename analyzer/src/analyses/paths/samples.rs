@@ -189,18 +189,6 @@ pub(super) fn by_host(facts: &Facts, most: usize) -> (Vec<(IpAddr, Samples)>, u6
     (all, others)
 }
 
-/// Stages of receiving until TCP has a packet.
-const UNTIL_TCP: [Stage; 8] = [
-    Stage::Irq,
-    Stage::SoftirqWait,
-    Stage::Rps,
-    Stage::PollWait,
-    Stage::Gro,
-    Stage::BatchWait,
-    Stage::Protocol,
-    Stage::Backlog,
-];
-
 fn received(facts: &Facts, all: &mut [(IpAddr, Samples)], place: impl Fn(ConnectionId) -> Option<(usize, u16)>) {
     for r in &facts.rx {
         let at = r.connection.and_then(&place).map(|(at, _)| at);
@@ -212,7 +200,7 @@ fn received(facts: &Facts, all: &mut [(IpAddr, Samples)], place: impl Fn(Connect
             continue;
         }
         s.came.push((r.start_ns, bytes));
-        let ns = UNTIL_TCP.iter().filter_map(|stage| r.stage(*stage));
+        let ns = Stage::UNTIL_SOCKET.iter().filter_map(|stage| r.stage(*stage));
         s.own.push(Lasted {
             sent_ns: r.start_ns,
             ns: ns.fold(0, i64::saturating_add),

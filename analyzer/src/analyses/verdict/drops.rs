@@ -7,15 +7,13 @@ use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, ways};
-use crate::analyses::drops::reasons::{QUEUE_FULL, RULES, UNRESOLVED};
+use crate::analyses::drops::reasons::{NO_ROUTE, NO_ROUTE_IN, QUEUE_FULL, RULES, UNRESOLVED};
 use crate::analyses::drops::{Drops, Group, OWNED, REFUSED};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 use crate::reconstruct::xmits::NOQUEUE;
 
-/// Reason of a packet without a route; so many of them, of nobody known, are nothing that is wrong by itself.
-const NO_ROUTE: &str = "IP_OUTNOROUTES";
-const NO_ROUTE_IN: &str = "IP_INNOROUTES";
+/// So many packets without a route, or of nobody known, are nothing that is wrong by itself.
 const FEW: u64 = 2;
 /// So many of a queue that is full.
 const NOW_AND_THEN: u64 = 5;
@@ -132,10 +130,10 @@ fn when(d: &Drops) -> String {
     }
 }
 
-/// What is known to have been missed: all but an attempt or two that nothing is known of are of nobody who waited.
+/// Nobody is known to miss them: no data of connections, and of all whose they were is known, but one or two, that nobody waited for them.
 fn nobodys(g: &Group) -> bool {
     let data = g.of.iter().any(|o| o.carries == "data");
-    !data && g.owned.saturating_sub(g.aside.max(g.checks)) <= FEW && whole(g)
+    !data && g.owned.saturating_sub(g.aside) <= FEW && whole(g)
 }
 
 /// A TTL that ran out on no loop, of what nobody is known to have missed, as a probe of routes is made; addresses that nobody has, where no

@@ -2,10 +2,9 @@
 
 use super::sentences::{counted, duration, rate};
 use super::spells::listed;
+use crate::analyses::drops::reasons::NO_ROUTE_IN;
 use crate::analyses::drops::{FROM, Group, Inside, Lost, Receiver, Sizes};
 
-/// Reason of a packet that came and has no route.
-const NO_ROUTE_ON: &str = "IP_INNOROUTES";
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
 
@@ -37,9 +36,9 @@ fn stopped(g: &Group, l: &Lost) -> String {
     let each: Vec<String> = each.collect();
     match each.as_slice() {
         [] => String::new(),
-        [one] if g.reason == NO_ROUTE_ON => format!(", the route was gone once, for {one}"),
+        [one] if g.reason == NO_ROUTE_IN => format!(", the route was gone once, for {one}"),
         [one] => format!(", none of them went on for {one}"),
-        all if g.reason == NO_ROUTE_ON => {
+        all if g.reason == NO_ROUTE_IN => {
             format!(", the route was gone {} times, for {}", all.len(), listed(all))
         }
         all => format!(", {} times none of them went on, for {}", all.len(), listed(all)),

@@ -2,15 +2,17 @@
 //!
 //! TCP's headers are 20 bytes or longer and each segment has its own, UDP's are 8 and only the first fragment has them.
 
-/// IPv4 or IPv6 without options and UDP; behind Ethernet, with a VLAN tag, or without either. 66, IPv6 behind a VLAN tag, is left out: so
-/// long are the headers of most TCP segments.
-const HEADERS: [u32; 5] = [28, 42, 46, 48, 62];
+/// IPv4 or IPv6 without options and UDP; behind Ethernet, with a VLAN tag, or without either.
+pub(super) const HEADERS: [u32; 6] = [28, 42, 46, 48, 62, AS_TCP];
+/// IPv6 behind a VLAN tag; so long are the headers of most TCP segments, too.
+const AS_TCP: u32 = 66;
 /// Bytes of UDP's header.
 const UDP_HEADER: u32 = 8;
 
 /// A packet as it was first stated: received, or queued on a device.
 pub(super) fn fits(packet: u32, payload: u32) -> bool {
-    packet.checked_sub(payload).is_some_and(|h| HEADERS.contains(&h))
+    let header = packet.checked_sub(payload).filter(|h| *h != AS_TCP);
+    header.is_some_and(|h| HEADERS.contains(&h))
 }
 
 /// Packets queued by one call that sent `payload`: a datagram, or its fragments. `before`: bytes before the transport header, where an event tells.

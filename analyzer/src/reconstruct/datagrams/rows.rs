@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::SendCall;
+use super::lengths::HEADERS;
 use super::snapshot::Line;
 use super::sockets::{CopyRow, SocketRow};
 use super::tables::TurnRow;
@@ -18,20 +19,6 @@ use crate::reconstruct::transmit::tables::{TxKind, TxRow, TxStart};
 
 /// Longest time from a copy to what it is a copy of on the same device, ns.
 const BESIDE_NS: i64 = 1_000_000;
-
-/// IPv4 or IPv6 without options and UDP; behind Ethernet, with a VLAN tag, or without either.
-const HEADERS: [u32; 6] = [28, 48, 42, 62, 46, 66];
-
-/// What of a received packet's time is over when a socket has it.
-const BEFORE_A_SOCKET: [Stage; 7] = [
-    Stage::Irq,
-    Stage::SoftirqWait,
-    Stage::Rps,
-    Stage::PollWait,
-    Stage::Gro,
-    Stage::BatchWait,
-    Stage::Protocol,
-];
 
 /// What rows are made from.
 #[derive(Clone, Copy)]
@@ -140,7 +127,7 @@ fn taken_by_calls(taken: &[Taken], rx: &[RxRow], landed: &mut FxHashMap<SkbId, L
     for r in rx {
         let turn = answers.get(&r.skb_id).and_then(|at| turns.get_mut(*at as usize));
         if let Some(t) = turn {
-            let came = BEFORE_A_SOCKET.iter().filter_map(|s| r.stage(*s)).sum::<i64>();
+            let came = Stage::UNTIL_SOCKET.iter().filter_map(|s| r.stage(*s)).sum::<i64>();
             t.ready_ns = Some(r.start_ns.saturating_add(came)).filter(|at| *at >= t.start_ns);
         }
     }

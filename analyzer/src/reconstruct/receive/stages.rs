@@ -66,6 +66,17 @@ impl Stage {
         Stage::Copy,
         Stage::Return,
     ];
+    /// Those that are over when the transport protocol has a packet, and when a socket has it.
+    pub const UNTIL_SOCKET: [Stage; 8] = [
+        Stage::Irq,
+        Stage::SoftirqWait,
+        Stage::Rps,
+        Stage::PollWait,
+        Stage::Gro,
+        Stage::BatchWait,
+        Stage::Protocol,
+        Stage::Backlog,
+    ];
     /// Name as in the columns (`stage_<name>_ns`).
     pub fn name(self) -> &'static str {
         match self {
