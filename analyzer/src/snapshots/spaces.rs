@@ -3,9 +3,10 @@
 //! In: the snapshots `addresses` and `sockets`. Must not guess: what is of several namespaces is of none.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netmortem_formats::Capture;
+use netmortem_formats::capture::SnapshotWhen;
 
 use super::{field, lines, listening};
 
@@ -18,6 +19,8 @@ pub struct Spaces {
     processes: BTreeMap<i32, BTreeSet<u64>>,
     /// Of TCP ports at which something listened.
     ports: BTreeMap<u16, BTreeSet<u64>>,
+    /// Ends at which one listened from the begin to the end; an unspecified address is any of its namespace.
+    listens: BTreeSet<(u64, SocketAddr)>,
 }
 
 /// Where one socket is.
@@ -52,6 +55,11 @@ impl Spaces {
                 spaces.ports.entry(port).or_default().insert(netns);
             }
         }
+        spaces.listens = listens(capture, SnapshotWhen::Start);
+        if lines(capture, "sockets", |w| w == SnapshotWhen::End).next().is_some() {
+            let still = listens(capture, SnapshotWhen::End);
+            spaces.listens.retain(|of| still.contains(of));
+        }
         spaces
     }
 
@@ -73,6 +81,19 @@ impl Spaces {
             .or_else(|| only(self.ports.get(&at.port())))
     }
 
+    /// Whether a TCP socket listened there from the begin to the end, at an address that one namespace alone has.
+    pub fn listens(&self, at: SocketAddr) -> bool {
+        let Some(netns) = self.of_address(at.ip()) else {
+            return false;
+        };
+        let ip = at.ip().to_canonical();
+        let any = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
+        // One of IPv6 takes those of IPv4, too, as a rule.
+        let any = any.into_iter().filter(|a| ip.is_ipv4() || a.is_ipv6());
+        any.chain([ip])
+            .any(|ip| self.listens.contains(&(netns, SocketAddr::new(ip, at.port()))))
+    }
+
     /// Whether there are several; `None`: nothing is known of any.
     pub fn several(&self) -> Option<bool> {
         let all = self
@@ -90,13 +111,24 @@ impl Spaces {
     }
 }
 
+/// Where TCP sockets listened then, by namespace.
+fn listens(capture: &Capture, then: SnapshotWhen) -> BTreeSet<(u64, SocketAddr)> {
+    let of = listening(capture, move |w| w == then);
+    of.filter_map(|(port, l)| {
+        let (ip, _) = field(l, "src")?.rsplit_once(':')?;
+        let ip: IpAddr = ip.trim_matches(['[', ']']).parse().ok()?;
+        Some((netns(l)?, SocketAddr::new(ip.to_canonical(), port)))
+    })
+    .collect()
+}
+
 fn netns(line: &str) -> Option<u64> {
     super::number(line, "netns")
 }
 
 #[cfg(test)]
 mod tests {
-    use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+    use netmortem_formats::capture::Snapshot;
 
     use super::*;
 
@@ -139,11 +171,38 @@ mod tests {
             (s.several(), s.several_listen(80), s.several_listen(443)),
             (Some(true), Some(true), Some(false))
         );
+        // At any address of its own namespace; not one that several have.
+        assert!(s.listens(at("10.0.0.1:80")) && s.listens(at("[::ffff:10.0.0.2]:443")));
+        assert!(!s.listens(at("10.0.0.1:443")) && !s.listens(at("127.0.0.1:80")) && !s.listens(at("10.0.0.3:80")));
         let none = spaces(&[]);
         assert_eq!((none.several(), none.several_listen(80)), (None, None));
         assert_eq!(
             spaces(&[("addresses", "netns=1 address=10.0.0.1/8\nnetns=x address=y\n")]).several(),
             Some(false)
         );
+    }
+
+    #[test]
+    fn a_socket_that_is_closed_meanwhile_does_not_listen_there() {
+        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
+        let mut list = |what: &str, when, text: &str| {
+            capture.snapshots.push(Snapshot {
+                what: what.into(),
+                when,
+                text: text.as_bytes().to_vec(),
+            });
+        };
+        list(
+            "addresses",
+            SnapshotWhen::Start,
+            "netns=1 ifindex=2 address=10.0.0.1/24\n",
+        );
+        let line = |src: &str| format!("netns=1 proto=tcp state=listen src={src}\n");
+        let (both, gone) = (line("10.0.0.1:80"), line("127.0.0.1:81") + &line("10.0.0.1:82"));
+        list("sockets", SnapshotWhen::Start, &(both.clone() + &gone));
+        list("sockets", SnapshotWhen::End, &(both + &line("0.0.0.0:83")));
+        let s = Spaces::of(&capture);
+        let at = |port| s.listens(SocketAddr::new([10, 0, 0, 1].into(), port));
+        assert_eq!([80, 81, 82, 83].map(at), [true, false, false, false]);
     }
 }

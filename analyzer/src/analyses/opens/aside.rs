@@ -8,10 +8,10 @@
 //! ```
 //! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for one that a rule refuses to
 //! this address by ICMP, which never got there while others did before and behind; attempts during which an answer of their process waited, of whose time they were a large part; what failed
-//! for want of a port; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
+//! for want of a port; few without an answer by ICMP at an end at which a socket of this recording listens or that sent SYN-ACKs again: somebody is there; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -131,7 +131,11 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
             *theirs.entry((*to, source(o))).or_default() += 1;
         }
     }
-    let waited = waited(facts, &tried);
+    let (waited, answers) = (waited(facts, &tried), answering(facts));
+    let there = |(ip, port): End| {
+        let at = SocketAddr::new(ip, port);
+        answers.contains(&at) || facts.spaces.listens(at)
+    };
     for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains(key)) {
         let (to, pid) = *key;
         let Some((attempts, users)) = at.get(&to) else { continue };
@@ -148,11 +152,18 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         let aside = match (sibling, many.and_then(|m| m.into_iter().max())) {
             (Some((end, _)), _) => Aside::Pool(super::end(Some(*end))),
             (None, Some(ends)) => Aside::Many(ends),
+            // Who refuses by ICMP means to.
+            (None, None) if there(to) && rows.iter().any(|o| !o.message) => continue,
             (None, None) => Aside::Few(*attempts as u64),
         };
         of.insert(*key, aside);
     }
     Asides { facts, of }
+}
+
+/// Who sent SYN-ACKs again.
+fn answering(facts: &Facts) -> FxHashSet<SocketAddr> {
+    facts.retransmits.iter().filter_map(|r| Some(r.synack?.0)).collect()
 }
 
 /// Who tries: programs that are started for each attempt have an address in common.

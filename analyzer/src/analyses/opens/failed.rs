@@ -48,6 +48,8 @@ pub struct Failed {
     pub aside: Option<Aside>,
     /// What became of the SYN-ACKs that were sent again for them, where they are known to have been dropped in this host.
     pub back: Option<Back>,
+    /// A socket of this recording listens at that end, from its begin to its end, as lists of sockets say.
+    pub listens: bool,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -110,6 +112,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             check_ns: checks.of(r),
             aside: asides.of(r).cloned(),
             back: None,
+            listens: false,
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
@@ -144,6 +147,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     }
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {
         of.unheard = listens::unheard(facts, &of.to);
+    }
+    for of in all.iter_mut().filter(|f| f.unheard.is_none()) {
+        of.listens = of.to.parse().is_ok_and(|at| facts.spaces.listens(at));
     }
     (all, scans)
 }

@@ -57,7 +57,7 @@ fn orphans(o: &Orphans) -> String {
         counted(o.connections, "connection", "connections"),
         o.at,
         task(&o.task),
-        super::opens::was(o.connections),
+        super::attempts::was(o.connections),
     )
 }
 

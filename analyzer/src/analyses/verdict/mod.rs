@@ -24,6 +24,7 @@ pub(super) mod always;
 mod application;
 mod aside;
 mod asked_on;
+mod attempts;
 mod black_hole;
 mod closes;
 mod counted;

@@ -1,6 +1,6 @@
 //! What the line on connections says of RSTs: who sent them, and of what.
 
-use super::opens::was;
+use super::attempts::was;
 use super::sent::size;
 use super::sentences::{counted, duration};
 use super::spells::spells;

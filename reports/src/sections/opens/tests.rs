@@ -20,6 +20,7 @@ fn each_group_is_a_row() {
             unheard: None,
             check_ns: None,
             aside: None,
+            listens: false,
             back: None,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),

@@ -1,10 +1,16 @@
 //! Attempts that fail beside work that goes well.
 
+use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+
 use super::scans::{facts as refused, told};
+use crate::Confidence;
 use crate::analyses::opens::aside::{Aside, asides, beside_work};
 use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
+use crate::snapshots::spaces::Spaces;
+use crate::testing::Script;
 
 const S: i64 = 1_000_000_000;
 
@@ -94,4 +100,50 @@ fn what_somebody_may_miss_is_wrong() {
         cause: "overrun",
     });
     assert!(asides(&lost).of(&lost.opens[0]).is_none());
+    // Somebody listens there, or answers.
+    let mut there = facts(3, &[]);
+    there.spaces = spaces("10.0.0.9:8080");
+    none(&there);
+    assert!(
+        told(&there)
+            .1
+            .headline
+            .ends_with(", after 2.000 s the longest, though a socket listens there")
+    );
+    for message in [true, false] {
+        there.opens.iter_mut().for_each(|o| o.message = message);
+        assert_eq!(of(&there), message.then_some(Aside::Few(3)));
+    }
+    there.spaces = spaces("10.0.0.9:8081");
+    assert_eq!(of(&there), Some(Aside::Few(3)));
+    let ends = (there.opens[0].to.unwrap().into(), there.opens[0].from.unwrap().into());
+    there.retransmits.push(RetransmitRow {
+        index: 0,
+        time_ns: S,
+        connection: None,
+        synack: Some(ends),
+        class: RetransmitClass::Rto,
+        err: None,
+        bytes: None,
+        original: None,
+        segments: None,
+        confidence: Confidence::Certain,
+    });
+    none(&there);
+}
+
+/// Sockets that listen in the namespace of 10.0.0.9.
+fn spaces(at: &str) -> Spaces {
+    let mut capture = Script::new("6.18.44", &[]).capture();
+    let sockets = format!("netns=1 proto=tcp state=listen src={at}\n");
+    let lists = [
+        ("addresses", "netns=1 ifindex=2 address=10.0.0.9/24\n"),
+        ("sockets", &sockets),
+    ];
+    capture.snapshots.extend(lists.map(|(what, text)| Snapshot {
+        what: what.into(),
+        when: SnapshotWhen::Start,
+        text: text.as_bytes().to_vec(),
+    }));
+    Spaces::of(&capture)
 }

@@ -1,0 +1,157 @@
+//! Attempts to connect that failed, in words, and which of them somebody may have missed.
+
+use super::aside::aside;
+use super::sentences::{counted, duration};
+use super::{OPEN_NOTICE_NS, listens};
+use crate::analyses::opens::{Failed, Scan};
+use crate::reconstruct::opens::tables::FIRST_SYN_NS;
+
+/// One that nobody meant to fail, and that somebody may have missed.
+pub(super) fn unmeant(f: &Failed) -> bool {
+    fails(f) && f.check_ns.is_none() && f.aside.is_none()
+}
+
+/// No port, no route, or no answer for as long as a SYN waits for one.
+fn fails(f: &Failed) -> bool {
+    let by_end = match f.end {
+        "no_port" | "unreachable" | "timed_out" => true,
+        "given_up" if f.message => true,
+        "given_up" | "waiting" => f.longest_ns >= OPEN_NOTICE_NS || f.syns_again > 0,
+        _ => false,
+    };
+    // Of a call without a socket not even the protocol is known: looking up an address tries routes.
+    by_end && f.sure && !f.to.is_empty()
+}
+
+pub(super) fn what(f: &Failed) -> String {
+    let error = f.error.map_or_else(String::new, |e| format!(" ({e})"));
+    if f.to.is_empty() {
+        let n = counted(f.attempts, "call of connect", "calls of connect");
+        return format!(
+            "{n} by {}, of a protocol that no event tells, failed at once{error}",
+            f.task
+        );
+    }
+    let n = counted(f.attempts, "attempt", "attempts");
+    let by = match f.task.as_str() {
+        "" => String::new(),
+        by => format!(" by {by}"),
+    };
+    let of = format!("{n} to connect to {}{by}", f.to);
+    let longest = match f.attempts {
+        1 => duration(f.longest_ns),
+        _ => format!("{} the longest", duration(f.longest_ns)),
+    };
+    // Closed before a SYN was due again: whether an answer would have come is not known.
+    let early = f.longest_ns < FIRST_SYN_NS && f.syns_again == 0;
+    let said = match f.end {
+        "unreachable" | "refused" | "failed" if f.message => {
+            format!("{of} {} refused by an ICMP message{error}", was(f.attempts))
+        }
+        "given_up" if f.message => {
+            format!(
+                "{of} {} given up by the program upon an ICMP message, after {longest}",
+                was(f.attempts)
+            )
+        }
+        "given_up" if early => format!("{of} {} given up by the program after {longest}", was(f.attempts)),
+        "refused" => {
+            let since = f.unheard.as_ref().map_or_else(String::new, listens::unheard);
+            format!("{of} {} refused{since}", was(f.attempts))
+        }
+        "timed_out" => format!("{of} timed out{error}, after {longest}"),
+        "unreachable" => format!("{of} found no route{error}"),
+        "no_port" => format!("{of} found no free local port{error}"),
+        "given_up" => format!("{of} had no answer and {} given up, after {longest}", was(f.attempts)),
+        "waiting" => format!("{of} had no answer when the recording ended, for {longest}"),
+        _ => format!("{of} failed{error}"),
+    };
+    let said = match f.after_udp {
+        0 => said,
+        n => {
+            let of = if n == f.attempts {
+                String::new()
+            } else {
+                format!("{n} of them ")
+            };
+            format!(
+                "{said}, {of}right behind an answer by UDP to the same thread: one that was too long and cut, most likely, so that the name is asked for again by TCP (inferred)"
+            )
+        }
+    };
+    let said = match &f.back {
+        None => said,
+        Some(b) => {
+            let why = if b.why.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", b.why)
+            };
+            format!(
+                "{said}: their SYNs came, and the answers are lost on the way back: of {} SYN-ACKs that {} sent again {} were dropped in this host at once, for {}{why} (inferred by their times)",
+                b.synacks, f.to, b.dropped, b.place
+            )
+        }
+    };
+    let said = match &f.answered_by {
+        None => said,
+        Some((by, n)) => {
+            let of = if *n == f.attempts {
+                "all".to_owned()
+            } else {
+                n.to_string()
+            };
+            format!(
+                "{said}, {of} of them answered from {by}, which no socket here had asked, so that this host itself refused the answer by a RST: an address translation (NAT) that was not undone on the way back (inferred)"
+            )
+        }
+    };
+    let said = match f.check_ns {
+        None => said,
+        Some(ns) => format!(
+            "{said}, one each {}, as a check of servers tries one that is down, while its other work goes on (inferred)",
+            duration(ns)
+        ),
+    };
+    let said = match f.listens {
+        true => format!("{said}, though a socket listens there"),
+        false => said,
+    };
+    let said = match &f.aside {
+        Some(beside) if fails(f) && f.check_ns.is_none() => format!("{said}, {}", aside(beside)),
+        _ => said,
+    };
+    match f.sure {
+        true => said,
+        false => format!("{said} (events were lost meanwhile)"),
+    }
+}
+
+/// Of one that was refused at many ports.
+pub(super) fn scan(s: &Scan) -> String {
+    let whose = match &s.address {
+        Some(one) => one.clone(),
+        None => counted(s.addresses, "address", "addresses"),
+    };
+    format!(
+        "{} by {} to {} of {whose} {}, {} at most at each: a port scan{} (inferred)",
+        counted(s.attempts, "attempt", "attempts"),
+        s.task,
+        counted(s.ports, "port", "ports"),
+        match s.refused {
+            true => "were refused",
+            false if s.at_once => "had no answer and were given up at once",
+            false => "had no answer",
+        },
+        s.each,
+        if s.or_monitor {
+            ", or a monitor that checks logins"
+        } else {
+            ""
+        }
+    )
+}
+
+pub(super) fn was(n: u64) -> &'static str {
+    if n == 1 { "was" } else { "were" }
+}
