@@ -19,7 +19,7 @@ const BULK: u64 = 5_000_000;
 const LOST: u64 = 50;
 const LOST_OWN_WINDOW: u64 = 6;
 /// So few of the drops may be of nobody known, or of others: one in so many.
-const UNKNOWN: usize = 50;
+const UNKNOWN: u64 = 50;
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1_448;
 /// Part of the losses that must be known to be sent again, and of what left by the device that must be the transfers'.
@@ -43,42 +43,52 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     if repaired < NEARLY * rows.len() as f64 || not_recorded(facts, &NEEDED).is_some() {
         return false;
     }
-    let of = |d: &&DropRow| d.owner.filter(|o| o.carries == Carries::Data)?.connection;
-    let all: Vec<ConnectionId> = rows.iter().filter_map(of).collect();
-    if rows.len().saturating_sub(all.len()).saturating_mul(UNKNOWN) > rows.len() {
-        return false;
-    }
-    let mut lost: FxHashMap<ConnectionId, u64> = FxHashMap::default();
-    for c in all {
-        *lost.entry(c).or_default() += SEGMENT;
+    // First and last loss of each, and how many.
+    let mut lost: FxHashMap<ConnectionId, (i64, i64, u64)> = FxHashMap::default();
+    for d in rows {
+        let data = d.owner.filter(|o| o.carries == Carries::Data);
+        if let Some(c) = data.and_then(|o| o.connection) {
+            let of = lost.entry(c).or_insert((d.time_ns, d.time_ns, 0));
+            *of = (of.0.min(d.time_ns), of.1.max(d.time_ns), of.2.saturating_add(1));
+        }
     }
     let row = |c: ConnectionId| facts.connections.get(c.0 as usize);
-    let both: FxHashSet<ConnectionId> = (lost.keys())
-        .flat_map(|c| [Some(*c), row(*c).and_then(|r| r.peer)])
-        .flatten()
+    let both = |c: ConnectionId| [Some(c), row(c).and_then(|r| r.peer)].into_iter().flatten();
+    let all: FxHashSet<ConnectionId> = lost.keys().flat_map(|c| both(*c)).collect();
+    // Others lose a few beside them.
+    lost.retain(|c, _| row(*c).is_some_and(|r| r.bytes_out >= BULK));
+    let theirs: u64 = lost.values().map(|l| l.2).fold(0, u64::saturating_add);
+    if (rows.len() as u64).saturating_sub(theirs).saturating_mul(UNKNOWN) > rows.len() as u64 {
+        return false;
+    }
+    let during: FxHashMap<ConnectionId, (i64, i64)> = (lost.iter())
+        .flat_map(|(c, l)| both(*c).map(move |c| (c, (l.0, l.1))))
         .collect();
     // What both ends say before a transfer waits for none of its losses.
-    let during = rows.first().map(|d| d.time_ns).zip(rows.last().map(|d| d.time_ns));
-    let while_lost = |from: i64, to: i64| during.is_none_or(|(first, last)| from <= last && to >= first);
+    let while_lost = |c: ConnectionId, from: i64, to: i64| {
+        let within = |(first, last): &(i64, i64)| from <= *last && to >= *first;
+        during.get(&c).is_some_and(within)
+    };
     let responses = facts.responses.iter();
-    let responses = responses.filter(|r| while_lost(r.send_ns, r.read_ns));
+    let responses = responses.filter(|r| while_lost(r.connection, r.send_ns, r.read_ns));
     // What began before the first loss, and ends with the transfer's first bytes, is of what was said before.
     let turnarounds = facts.turnarounds.iter();
-    let turnarounds = turnarounds.filter(|t| while_lost(t.start_ns(), t.start_ns()));
-    let asked = responses.map(|r| r.connection).chain(turnarounds.map(|t| t.connection));
+    let turnarounds = turnarounds.filter(|t| while_lost(t.connection, t.start_ns(), t.start_ns()));
+    let mut asked = responses.map(|r| r.connection).chain(turnarounds.map(|t| t.connection));
     let slow = |r: &&RetransmitRow| {
         !matches!(
             r.class,
             RetransmitClass::Fast | RetransmitClass::RackTimer | RetransmitClass::Tlp
         )
     };
-    let slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
-    let few = |(c, lost): (&ConnectionId, &u64)| {
+    let mut slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
+    let few = |(c, lost): (&ConnectionId, &(i64, i64, u64))| {
         let own = facts.negotiated.get(c).and_then(|n| n.own_window) == Some(true);
         let part = if own { LOST_OWN_WINDOW } else { LOST };
-        row(*c).is_some_and(|r| r.bytes_out >= BULK && lost.saturating_mul(part) <= r.bytes_out)
+        let bytes = lost.2.saturating_mul(SEGMENT);
+        row(*c).is_some_and(|r| bytes.saturating_mul(part) <= r.bytes_out)
     };
-    let theirs: u64 = lost
+    let sent: u64 = lost
         .keys()
         .filter_map(|c| Some(row(*c)?.bytes_out))
         .fold(0, u64::saturating_add);
@@ -87,6 +97,6 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         .iter()
         .filter(|p| p.started_ns.is_some() && p.dev.text() == group.dev);
     let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
-    let fills = left > 0 && theirs as f64 >= MOST * left as f64;
-    fills && lost.iter().all(few) && !asked.chain(slowly).any(|c| both.contains(&c))
+    let fills = left > 0 && sent as f64 >= MOST * left as f64;
+    fills && lost.iter().all(few) && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c))
 }

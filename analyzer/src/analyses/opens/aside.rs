@@ -8,7 +8,7 @@
 //! ```
 //! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for one that a rule refuses to
 //! this address by ICMP, which never got there while others did before and behind; attempts during which an answer of their process waited, of whose time they were a large part; what failed
-//! for want of a port; few without an answer by ICMP at an end at which a socket of this recording listens or that sent SYN-ACKs again: somebody is there; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
+//! for want of a port; few, none of which was answered by ICMP, at an end at which a socket of this recording listens or that sent SYN-ACKs again: somebody is there; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -153,7 +153,7 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
             (Some((end, _)), _) => Aside::Pool(super::end(Some(*end))),
             (None, Some(ends)) => Aside::Many(ends),
             // Who refuses by ICMP means to.
-            (None, None) if there(to) && rows.iter().any(|o| !o.message) => continue,
+            (None, None) if there(to) && rows.iter().all(|o| !o.message) => continue,
             (None, None) => Aside::Few(*attempts as u64),
         };
         of.insert(*key, aside);

@@ -249,6 +249,22 @@ fn a_transfer_that_fills_its_queue_finds_its_rate() {
         f.responses.iter_mut().for_each(|r| (r.send_ns, r.read_ns) = (-3, -2));
     };
     assert_eq!(transfer(20, before), (true, Tone::Notice));
+    // Each waits for its own losses: another lost before; and one packet of a small exchange in sixty, that waits for its answer.
+    let two = |f: &mut Facts, small: bool| {
+        before(f);
+        f.connections.push(ConnectionRow {
+            bytes_out: if small { 90_000 } else { 10_000_000 },
+            ..connection(1, (1, 40_001), (2, 5201))
+        });
+        let at = if small { 10 } else { 0 };
+        f.drops[at].owner.as_mut().unwrap().connection = Some(ConnectionId(1));
+        f.responses.iter_mut().for_each(|r| match small {
+            true => r.connection = ConnectionId(1),
+            false => (r.send_ns, r.read_ns) = (50 * MS, 60 * MS),
+        });
+    };
+    assert!(transfer(60, |f| two(f, true)).0 && transfer(60, |f| two(f, false)).0);
+    assert!(!transfer(20, |f| two(f, true)).0);
     // One in nine, of what does not slow down for losses; of what does it was much.
     let ninth = |f: &mut Facts, own: bool| {
         let one = crate::reconstruct::negotiated::Negotiated {
