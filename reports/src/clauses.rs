@@ -68,7 +68,7 @@ fn unbracketed(step: &str) -> Vec<String> {
                 if inside.chars().count() >= BRACKET && !before.trim().is_empty() {
                     let before = before.trim_end();
                     // Behind several groups it says which it is of.
-                    let of = before.rsplit(' ').next().filter(|_| several(behind));
+                    let of = named_last(before).filter(|_| several(behind));
                     let inside = of.map_or_else(|| inside.to_owned(), |of| format!("{of}: {inside}"));
                     return vec![format!("{before}{behind}"), inside];
                 }
@@ -78,6 +78,18 @@ fn unbracketed(step: &str) -> Vec<String> {
         }
     }
     whole()
+}
+
+/// What a text ends with: its last word, or all of `eth0, eth1 and eth2`.
+fn named_last(text: &str) -> Option<&str> {
+    let listed = |names: &&str| {
+        names
+            .split(", ")
+            .flat_map(|n| n.split(" and "))
+            .all(|n| !n.contains(' '))
+    };
+    let on = text.rsplit_once(" on ").map(|(_, names)| names);
+    on.filter(listed).or_else(|| text.rsplit(' ').next())
 }
 
 /// Whether one more group follows: a comma, and how many.
@@ -163,6 +175,14 @@ mod tests {
             unbracketed(&text),
             [first.to_owned(), format!("IP_LOCAL_SOURCE: {inside}")]
         );
+        let of = |devs: &str| {
+            unbracketed(&format!(
+                "11 packets were dropped: 6 for NETFILTER_DROP on {devs} ({inside}), 5 for others"
+            ))
+        };
+        for devs in ["br-app and br-wan", "a, b and c", "eth0"] {
+            assert_eq!(of(devs)[1], format!("{devs}: {inside}"));
+        }
         // Short ones stay, and so do those that do not end.
         let short = format!("{} (a queue) {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(steps(&short), [short.as_str()]);

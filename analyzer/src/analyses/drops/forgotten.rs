@@ -70,7 +70,9 @@ pub(super) fn forgotten(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
     // First drop of each. Of some it is less certain whose they were: these do not count, but must not speak against it.
     let mut first: FxHashMap<ConnectionId, i64> = FxHashMap::default();
     let mut sure: FxHashSet<ConnectionId> = FxHashSet::default();
-    for r in rows {
+    // Ends of connections tell no more than their data did.
+    let fin = |r: &&&DropRow| r.owner.is_some_and(|o| o.carries == Carries::Fin);
+    for r in rows.iter().filter(|r| !fin(r)) {
         let owner = r.owner.filter(|o| o.carries == Carries::Data)?;
         let c = owner.connection?;
         if owner.confidence.is_solid() {

@@ -10,7 +10,7 @@ use crate::analyses::{Outcome, reasons};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::drops::{CHECKSUM, in_words};
-use crate::reconstruct::whose::Whose;
+use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::NOQUEUE;
 use crate::routes::Route;
 
@@ -145,7 +145,7 @@ pub struct Group {
     pub unresolved: Option<Unresolved>,
     /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
     pub checks: u64,
-    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
+    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, ends of connections (FIN without payload), and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
     pub aside: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
@@ -300,7 +300,9 @@ fn own(facts: &Facts, groups: &mut [Group]) {
                 all
             });
             let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
-            let theirs = rows.iter().filter(|r| one_way.sent(r)).count() as u64;
+            // Nobody waits for the end of a connection.
+            let fin = |r: &DropRow| r.owner.is_some_and(|o| o.carries == Carries::Fin);
+            let theirs = rows.iter().filter(|r| one_way.sent(r) || fin(r)).count() as u64;
             group.aside = of(aside).saturating_add(theirs);
         }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();

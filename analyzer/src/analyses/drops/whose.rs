@@ -66,6 +66,8 @@ enum End {
     From(IpAddr, u16),
     /// The other end of the socket that they came to.
     Peer(IpAddr, u16),
+    /// From a host to a service.
+    Between(IpAddr, IpAddr, u16),
     Host(IpAddr),
     Thread(String, i32),
     /// Threads of one name.
@@ -95,7 +97,9 @@ fn ends(facts: &Facts, owner: &Owner) -> Vec<End> {
         return [Some(End::Connection(c.0)), from, peer].into_iter().flatten().collect();
     }
     let host = row.saddr.map(|a| End::Host(a.to_canonical()));
-    [Some(End::Connection(c.0)), to, from, host]
+    let between = row.saddr.zip(row.daddr);
+    let between = between.map(|(from, to)| End::Between(from.to_canonical(), to.to_canonical(), row.dport));
+    [Some(End::Connection(c.0)), to, from, between, host]
         .into_iter()
         .flatten()
         .collect()
@@ -107,6 +111,7 @@ fn words(facts: &Facts, end: &End) -> String {
         End::To(a, port) => format!("to {}", SocketAddr::new(*a, *port)),
         End::From(a, port) | End::Peer(a, port) => format!("{FROM}{}", SocketAddr::new(*a, *port)),
         End::Host(a) => format!("from {a}"),
+        End::Between(from, to, port) => format!("from {from} to {}", SocketAddr::new(*to, *port)),
         End::Task(task) => format!("of several threads {task}"),
         End::Thread(task, pid) => match task.as_str() {
             "" => format!("of thread {pid}"),

@@ -6,9 +6,9 @@
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
 //! few     neither                                                                                a target that is gone, a probe, a single program's outage
 //! ```
-//! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for one that a rule refuses to
+//! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for somebody's try from elsewhere, and for one that a rule refuses to
 //! this address by ICMP, which never got there while others did before and behind; attempts during which an answer of their process waited, of whose time they were a large part; what failed
-//! for want of a port; few, none of which was answered by ICMP, at an end at which a socket of this recording listens or that sent SYN-ACKs again: somebody is there; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
+//! for want of a port; several of few, or a patient one, none of which was answered by ICMP, at an end at which a socket of this recording listens or that sent SYN-ACKs again: somebody is there; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -46,6 +46,15 @@ const SELDOM: usize = 4;
 /// Fewer attempts at an end are few, of fewer addresses than so many.
 const FEW: usize = 20;
 const USERS: usize = 3;
+
+/// Fewest attempts at an end where somebody is that are more than somebody's try, and the time of one that is: a third SYN is due then, ns.
+const MEANT: usize = 3;
+const PATIENT_NS: i64 = 3_000_000_000;
+
+/// Once or twice, and not for long.
+fn a_try(rows: &[&OpenRow]) -> bool {
+    rows.len() < MEANT && rows.iter().all(|o| o.total_ns() < PATIENT_NS)
+}
 
 /// Of an attempt.
 pub(super) struct Asides<'f> {
@@ -94,12 +103,13 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         .filter(|o| o.end == OpenEnd::Established)
         .filter_map(|o| Some((source(o).0, canonical(o.to?))))
         .collect();
-    // What others reach before and behind is there: a rule refuses it to this address, as ICMP tells.
+    // What others reach is there, but one or two tries from elsewhere hurt nobody; before and behind, a rule refuses it to this address, as ICMP tells.
     tried.retain(|(to, _), rows| match reached.get(to) {
         None => true,
         Some((first, last)) => {
             let meanwhile = |o: &OpenRow| o.message && *first < o.start_ns && o.end_ns < *last;
-            rows.iter().any(|o| meanwhile(o)) && !rows.iter().any(|o| got_there.contains(&(source(o).0, *to)))
+            (a_try(rows) || rows.iter().any(|o| meanwhile(o)))
+                && !rows.iter().any(|o| got_there.contains(&(source(o).0, *to)))
         }
     });
     // Where processes got through, by port; and what addresses and programs tried.
@@ -153,7 +163,7 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
             (Some((end, _)), _) => Aside::Pool(super::end(Some(*end))),
             (None, Some(ends)) => Aside::Many(ends),
             // Who refuses by ICMP means to.
-            (None, None) if there(to) && rows.iter().all(|o| !o.message) => continue,
+            (None, None) if !a_try(rows) && there(to) && rows.iter().all(|o| !o.message) => continue,
             (None, None) => Aside::Few(*attempts as u64),
         };
         of.insert(*key, aside);

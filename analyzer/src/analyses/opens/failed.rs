@@ -1,12 +1,14 @@
 //! Attempts that did not come to be, by end, peer and task; and which of those that wait when the recording ends have not failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
 use super::aside::{Aside, asides};
+use super::before::{Before, before};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
+use super::shut::{self, Shut};
 use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
@@ -50,6 +52,13 @@ pub struct Failed {
     pub back: Option<Back>,
     /// A socket of this recording listens at that end, from its begin to its end, as lists of sockets say.
     pub listens: bool,
+    /// What became of their SYNs, where all were dropped in one place of this recording.
+    pub shut: Option<Shut>,
+    /// Where their program connected before, and never since; inferred.
+    pub before: Option<Before>,
+    /// Somebody else's attempt, or another of theirs, came to be at that end.
+    #[serde(skip)]
+    pub served: bool,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -86,6 +95,8 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let unknown = translated::Unknown::of(facts);
     let (checks, asides) = (checks::checks(facts), asides(facts));
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
+    let mut rows: BTreeMap<_, Vec<&OpenRow>> = BTreeMap::new();
+    let syns = shut::Syns::of_all(facts);
     let strangers = strangers::strangers(facts);
     let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
@@ -95,6 +106,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         if let Some(by) = unknown.answered(r) {
             *answered.entry(key.clone()).or_default().entry(by).or_default() += 1;
         }
+        rows.entry(key.clone()).or_default().push(r);
         let group = groups.entry(key).or_insert_with(|| Failed {
             end: r.end.word(),
             error: r.error.and_then(errno),
@@ -113,6 +125,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             aside: asides.of(r).cloned(),
             back: None,
             listens: false,
+            shut: None,
+            before: None,
+            served: false,
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
@@ -130,9 +145,14 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             group.answered_by = translated::most(by);
         }
     }
+    for (key, of) in &rows {
+        let Some(group) = groups.get_mut(key) else { continue };
+        group.shut = syns.shut(of.iter().copied());
+        group.before = before(facts, of);
+    }
     let mut all: Vec<Failed> = groups.into_values().collect();
     let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
-    let served = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
+    let served: BTreeSet<String> = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
     let mut scans = scans::scans(&mut all, &served, &scans::up(facts));
     scans.extend(strangers.iter().filter_map(strangers::scan));
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
@@ -147,6 +167,10 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     }
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {
         of.unheard = listens::unheard(facts, &of.to);
+    }
+    for of in &mut all {
+        of.served = served.contains(&of.to);
+        of.before = of.before.take().filter(|_| !of.served);
     }
     for of in all.iter_mut().filter(|f| f.unheard.is_none()) {
         of.listens = of.to.parse().is_ok_and(|at| facts.spaces.listens(at));

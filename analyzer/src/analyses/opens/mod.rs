@@ -17,6 +17,7 @@ mod aborted;
 mod accepts;
 mod after_udp;
 pub(crate) mod aside;
+mod before;
 mod checks;
 mod complete;
 mod failed;
@@ -33,6 +34,8 @@ mod probed;
 mod raced;
 mod rejected;
 mod scans;
+mod shut;
+mod slowest;
 mod strangers;
 #[cfg(test)]
 mod tests;
@@ -42,6 +45,7 @@ mod untranslated;
 
 pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
+pub use before::Before;
 pub(crate) use checks::checking;
 pub use failed::Failed;
 pub use fallback::Fallback;
@@ -58,6 +62,8 @@ pub use raced::Raced;
 pub use rejected::Rejected;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
+pub use shut::Shut;
+pub use slowest::SlowOpen;
 pub(crate) use strangers::monitored;
 pub use turned_away::TurnedAway;
 
@@ -172,27 +178,6 @@ pub struct Reset {
     pub complete: bool,
     /// Of these `task/thread`, or the task of several threads; else empty.
     pub by: String,
-}
-
-/// An attempt that took long.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct SlowOpen {
-    /// What `netmortem explain` takes.
-    pub id: Option<Id>,
-    /// As in the view `connections`.
-    pub connection: Option<u32>,
-    /// Remote end.
-    pub to: String,
-    /// `task/thread`.
-    pub task: String,
-    /// Begin of the call.
-    pub start_ns: i64,
-    /// Until it was decided.
-    pub total_ns: i64,
-    /// As in the view.
-    pub end: &'static str,
-    /// SYNs sent again; empty: not recorded.
-    pub syns_again: Option<u32>,
 }
 
 pub(crate) fn end(of: Option<End>) -> String {

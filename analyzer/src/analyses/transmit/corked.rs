@@ -19,7 +19,7 @@ use crate::stat::Distribution;
 
 /// Shortest and longest such wait, ns: the timer runs 200 ms, in jiffies, from the last run of the queue; it is late by a busy CPU.
 const TIMER_NS: std::ops::Range<i64> = 185_000_000..320_000_000;
-/// Fewest segments.
+/// Fewest segments of which it is certain enough whose bytes they are.
 const FEWEST: u64 = 3;
 
 /// Of one service, or one connection.
@@ -108,9 +108,12 @@ pub(super) fn corked(facts: &Facts) -> Option<Corked> {
             sum.of += of.len() as u64;
         }
     }
-    let (by, sum) = by.into_iter().max_by_key(|(_, of)| of.waits.len())?;
+    let (by, sum) = by
+        .into_iter()
+        .max_by_key(|(_, of)| (of.waits.len() as u64).saturating_sub(of.unsure))?;
     let n = sum.waits.len() as u64;
-    (n >= FEWEST).then(|| Corked {
+    // Where it is not known of them whose bytes they are, nothing tells that they lay there.
+    (n.saturating_sub(sum.unsure) >= FEWEST).then(|| Corked {
         by,
         task: sum.first.task.text().into_owned(),
         wait: Distribution::of(sum.waits, 0),

@@ -11,10 +11,12 @@ pub(super) fn unmeant(f: &Failed) -> bool {
     fails(f) && f.check_ns.is_none() && f.aside.is_none()
 }
 
-/// No port, no route, or no answer for as long as a SYN waits for one.
+/// No port, no route, nobody who listens, or no answer for as long as a SYN waits for one.
 fn fails(f: &Failed) -> bool {
     let by_end = match f.end {
         "no_port" | "unreachable" | "timed_out" => true,
+        // Where a server begins or ends its work who asks too early or too late is refused.
+        "refused" => f.unheard.is_none() && !f.served,
         "given_up" if f.message => true,
         "given_up" | "waiting" => f.longest_ns >= OPEN_NOTICE_NS || f.syns_again > 0,
         _ => false,
@@ -116,6 +118,27 @@ pub(super) fn what(f: &Failed) -> String {
     let said = match f.listens {
         true => format!("{said}, though a socket listens there"),
         false => said,
+    };
+    let said = match &f.shut {
+        None => said,
+        Some(s) => {
+            let why = if s.why.is_empty() {
+                String::new()
+            } else {
+                format!(", {}", s.why)
+            };
+            let n = counted(s.syns, "SYN was", "SYNs were");
+            format!("{said}: {n} dropped in this host for {}{why}", s.place)
+        }
+    };
+    let said = match &f.before {
+        None => said,
+        Some(b) => format!(
+            "{said}; before, until {:.3} s, it connected to {} ({}), and never since: another address of a name, or another entry of its list, most likely (inferred)",
+            b.last_ns as f64 / 1e9,
+            b.to,
+            counted(b.connections, "time", "times")
+        ),
     };
     let said = match &f.aside {
         Some(beside) if fails(f) && f.check_ns.is_none() => format!("{said}, {}", aside(beside)),

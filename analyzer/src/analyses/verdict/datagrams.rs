@@ -221,7 +221,8 @@ fn silent(s: &Silent) -> String {
 }
 
 fn wrong(v: &InVain) -> bool {
-    v.pause.is_some() || (v.again > 0 || v.beside.is_some()) && v.waited.sum_ns >= OPEN_NOTICE_NS
+    let missed = v.again > 0 || v.beside.is_some() || v.untaken > 0;
+    v.pause.is_some() || missed && v.waited.sum_ns >= OPEN_NOTICE_NS
 }
 
 /// UDP datagrams of programs that this host dropped, by their events; and packets of which only the sender is known: these may be SYNs, too.

@@ -265,7 +265,7 @@ pub fn answer(
     let lines = vec![
         trust,
         Line {
-            minor: opens.findings().is_some_and(opens::one_reset),
+            minor: (opens.findings()).is_some_and(|o| opens::one_reset(o) || opens::noise(o)),
             names_cause: opens.findings().is_some_and(opens::names_cause),
             ..in_words(
                 line(

@@ -169,6 +169,13 @@ pub(super) fn one_reset(o: &Opens) -> bool {
     !between && o.failed.is_empty() && o.scans.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
 
+/// What is told of it first are attempts that nobody is known to have waited for.
+pub(super) fn noise(o: &Opens) -> bool {
+    let mut failed = o.failed.iter().filter(|f| !instead::told(o, f) && !f.to.is_empty());
+    let first = failed.next().is_some_and(|f| f.aside.is_some() || f.check_ns.is_some());
+    first && causes(o).is_empty() && !slow(o) && !o.failed.iter().any(unmeant) && !o.resets.iter().any(not_by_peer)
+}
+
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
@@ -189,7 +196,7 @@ pub(super) fn headline(o: &Opens) -> String {
         .failed
         .iter()
         .find(|f| f.end == "refused")
-        .filter(|_| first.is_some())
+        .filter(|f| first.is_some() && f.check_ns.is_none() && worst.is_none_or(|w| !unmeant(w) || w.end != "refused"))
         .map(what);
     let causes = causes(o).into_iter();
     let said: Vec<String> = causes.chain(first).chain(refused).chain(slow).collect();

@@ -322,7 +322,7 @@ impl<'k> Whose<'k> {
             let life = self.known.lives.get(skb.0 as usize).filter(|l| l.skb_id == *skb);
             framed.contains(skb) && life.is_none_or(|l| l.links.is_solid())
         };
-        let bare = payload::bare(&self.known, &self.established);
+        let bare = payload::Bare::of_all(&self.known, &self.established);
         let mut of: FxHashMap<SkbId, (Option<ConnectionId>, Carries)> = FxHashMap::default();
         for r in again {
             let by_frame = || {
@@ -333,7 +333,8 @@ impl<'k> Whose<'k> {
                 continue;
             };
             // What is sent again without payload, once its connection is there, is a FIN.
-            let fin = r.bytes.zip(bare.get(&c)).is_some_and(|(bytes, bare)| bytes <= *bare);
+            let bare = bare.of(c, r.time_ns);
+            let fin = r.bytes.zip(bare).is_some_and(|(bytes, bare)| bytes <= bare);
             let carries = if fin { Carries::Fin } else { Carries::Data };
             let whose = of.entry(original).or_insert((Some(c), carries));
             if whose.0 != Some(c) {

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Known, SYN_NS};
 use crate::facts::ConnectionId;
-use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_SENT};
+use crate::reconstruct::tcp::states::{ESTABLISHED, FIN_WAIT1, LAST_ACK, SYN_SENT};
 use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
@@ -38,23 +38,52 @@ pub(super) fn established(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {
 /// SYN's), beside which a small payload would pass for none.
 const BARE_BYTES: [u32; 8] = [54, 66, 74, 86, 40, 52, 60, 72];
 
-/// Length of each connection's shortest frame that is known to carry nothing, once it is there.
-pub(super) fn bare(known: &Known<'_>, established: &FxHashMap<ConnectionId, i64>) -> FxHashMap<ConnectionId, u32> {
-    let mut bare: FxHashMap<ConnectionId, u32> = FxHashMap::default();
-    let control = known
-        .tx
-        .iter()
-        .filter(|r| r.kind == TxKind::TcpControl && r.bytes == Some(0));
-    for row in control {
-        let life = known.lives.get(row.skb_id.0 as usize);
-        let (Some(c), Some((born, bytes))) = (row.connection, life.and_then(|l| Some((l.birth_ns, l.bytes?)))) else {
-            continue;
-        };
-        if established.get(&c).is_none_or(|at| born > *at) {
-            let of = bare.entry(c).or_insert(bytes);
-            *of = bytes.min(*of);
-        }
+/// How long frames are that carry nothing.
+pub(super) struct Bare {
+    /// Each connection's shortest frame that is known to carry nothing, once it is there.
+    of: FxHashMap<ConnectionId, u32>,
+    /// The shortest of all.
+    least: Option<u32>,
+    /// When sockets closed their side.
+    closed: FxHashMap<ConnectionId, i64>,
+}
+
+impl Bare {
+    /// Of a connection; where none of its frames is known, and it has closed its side, as long as the shortest of all.
+    pub(super) fn of(&self, c: ConnectionId, at: i64) -> Option<u32> {
+        let closed = || self.closed.get(&c).is_some_and(|since| *since <= at);
+        let own = self.of.get(&c).copied();
+        own.or_else(|| self.least.filter(|_| closed()))
     }
-    bare.retain(|_, bytes| BARE_BYTES.contains(bytes));
-    bare
+
+    pub(super) fn of_all(known: &Known<'_>, established: &FxHashMap<ConnectionId, i64>) -> Bare {
+        let mut of: FxHashMap<ConnectionId, u32> = FxHashMap::default();
+        let control = known
+            .tx
+            .iter()
+            .filter(|r| r.kind == TxKind::TcpControl && r.bytes == Some(0));
+        for row in control {
+            let life = known.lives.get(row.skb_id.0 as usize);
+            let (Some(c), Some((born, bytes))) = (row.connection, life.and_then(|l| Some((l.birth_ns, l.bytes?))))
+            else {
+                continue;
+            };
+            if established.get(&c).is_none_or(|at| born > *at) {
+                let shortest = of.entry(c).or_insert(bytes);
+                *shortest = bytes.min(*shortest);
+            }
+        }
+        of.retain(|_, bytes| BARE_BYTES.contains(bytes));
+        let mut closed = FxHashMap::default();
+        let ends = [FIN_WAIT1, LAST_ACK];
+        for s in known
+            .states
+            .iter()
+            .filter(|s| s.kind == "sock" && ends.contains(&s.state))
+        {
+            closed.entry(s.connection).or_insert(s.time_ns);
+        }
+        let least = of.values().min().copied();
+        Bare { of, least, closed }
+    }
 }

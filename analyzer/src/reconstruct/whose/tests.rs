@@ -184,6 +184,16 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
     let told = [1, 2, 4, 5].map(carries);
     let expected = [Carries::SynData, Carries::Data, Carries::Fin, Carries::Data].map(Some);
     assert_eq!(told, expected);
+    // One that has closed its side before: as long as the shortest of others' frames that carry nothing.
+    let mut other = (f.tx[1].connection.replace(ConnectionId(1)), f.tcp_states.clone());
+    let fin = |f: &Facts| super::Whose::of(f.into()).packet(SkbId(4)).map(|o| o.carries);
+    assert_eq!(fin(&f), Some(Carries::Data));
+    f.tcp_states.push(state(450, 4));
+    assert_eq!(fin(&f), Some(Carries::Fin));
+    f.tcp_states[2].time_ns = 501;
+    assert_eq!(fin(&f), Some(Carries::Data));
+    std::mem::swap(&mut f.tx[1].connection, &mut other.0);
+    f.tcp_states = other.1;
     // Where no frame is known to be without options, the small one may carry a line.
     f.skbs[3].bytes = Some(78);
     assert_eq!(

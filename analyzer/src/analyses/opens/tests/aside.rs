@@ -70,6 +70,16 @@ fn what_somebody_may_miss_is_wrong() {
     none(&facts(20, &[(8, 8080); 30]));
     // Who else got there; three addresses that try.
     none(&facts(3, &[(9, 8080)]));
+    let elsewhere = |n| {
+        let mut f = facts(n, &[(9, 8080)]);
+        f.opens.last_mut().unwrap().from = Some(([10, 0, 0, 2].into(), 50_000));
+        f
+    };
+    none(&elsewhere(3));
+    assert_eq!(of(&elsewhere(2)), Some(Aside::Few(2)));
+    let mut patient = elsewhere(1);
+    patient.opens[0].end_ns += S;
+    none(&patient);
     let mut users = facts(3, &[]);
     for (n, o) in users.opens.iter_mut().enumerate() {
         o.from = o.from.map(|f| ([10, 0, 0, 1 + n as u8].into(), f.1));
@@ -110,6 +120,9 @@ fn what_somebody_may_miss_is_wrong() {
             .headline
             .ends_with(", after 2.000 s the longest, though a socket listens there")
     );
+    there.opens.truncate(2);
+    assert_eq!(of(&there), Some(Aside::Few(2)));
+    there.opens = facts(3, &[]).opens;
     for message in [true, false] {
         there.opens.iter_mut().for_each(|o| o.message = message);
         assert_eq!(of(&there), message.then_some(Aside::Few(3)));

@@ -1,0 +1,73 @@
+//! Attempts whose SYNs were dropped in a host of this recording: where, and for what.
+//!
+//! Needs `drops` with their sockets, `opens`.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::analyses::drops::{place, text};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::drops::in_words;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::opens::tables::OpenRow;
+use crate::reconstruct::whose::Carries;
+
+/// What became of their SYNs.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Shut {
+    /// SYNs of such attempts that were dropped so.
+    pub syns: u64,
+    /// `NETFILTER_DROP at nft_do_chain on br0`
+    pub place: String,
+    /// What that means.
+    pub why: String,
+}
+
+/// Reason, place, device.
+type Kind = (Option<u32>, u64, Name);
+
+/// Drops of SYNs, by socket.
+pub(super) struct Syns<'f> {
+    facts: &'f Facts,
+    of: FxHashMap<ConnectionId, Vec<&'f DropRow>>,
+}
+
+impl<'f> Syns<'f> {
+    pub(super) fn of_all(facts: &'f Facts) -> Syns<'f> {
+        let mut of: FxHashMap<ConnectionId, Vec<&DropRow>> = FxHashMap::default();
+        for d in facts.drops.iter().filter(|d| d.expected == Some(false)) {
+            let owner = d.owner.filter(|o| o.carries == Carries::Syn && o.confidence.is_solid());
+            if let Some(c) = owner.and_then(|o| o.connection) {
+                of.entry(c).or_default().push(d);
+            }
+        }
+        Syns { facts, of }
+    }
+
+    /// Of some attempts: the kind of drop that each of them met.
+    pub(super) fn shut<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow>) -> Option<Shut> {
+        let mut by: BTreeMap<Kind, (&DropRow, u64)> = BTreeMap::new();
+        for o in attempts {
+            // One that nothing was dropped of failed for something else.
+            let dropped = self.of.get(&o.connection?)?;
+            for d in dropped {
+                let n = by.entry((d.reason, d.location, d.dev)).or_insert((d, 0));
+                n.1 += 1;
+            }
+        }
+        // All in one place.
+        let (first, syns) = by.first_entry().map(|e| *e.get()).filter(|_| by.len() == 1)?;
+        let facts = self.facts;
+        let (reason, at) = (
+            text(facts.names.drop_reason(first.reason)),
+            text(facts.names.location(first.location)),
+        );
+        Some(Shut {
+            syns,
+            why: in_words(&reason, &at, first.why).to_owned(),
+            place: place(facts, first),
+        })
+    }
+}
