@@ -145,7 +145,7 @@ pub struct Group {
     pub unresolved: Option<Unresolved>,
     /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
     pub checks: u64,
-    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, ends of connections (FIN without payload), and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
+    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, FINs of connections of which nothing else was dropped, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
     pub aside: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
@@ -243,6 +243,19 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
     routes.first().filter(|_| routes.len() == 1).cloned()
 }
 
+/// FINs of connections of which nothing else was dropped so: nobody waits for their end.
+fn ends_alone(facts: &Facts, rows: &[&DropRow]) -> u64 {
+    let owners = || rows.iter().filter_map(|r| r.owner);
+    let others = owners()
+        .filter(|o| o.carries != Carries::Fin)
+        .filter_map(|o| o.connection);
+    let others: FxHashSet<ConnectionId> = others.collect();
+    let known = |c: ConnectionId| facts.connections.get(c.0 as usize).is_some() && !others.contains(&c);
+    owners()
+        .filter(|o| o.carries == Carries::Fin && o.connection.is_some_and(known))
+        .count() as u64
+}
+
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
@@ -300,9 +313,8 @@ fn own(facts: &Facts, groups: &mut [Group]) {
                 all
             });
             let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
-            // Nobody waits for the end of a connection.
-            let fin = |r: &DropRow| r.owner.is_some_and(|o| o.carries == Carries::Fin);
-            let theirs = rows.iter().filter(|r| one_way.sent(r) || fin(r)).count() as u64;
+            let fins = ends_alone(facts, &rows);
+            let theirs = rows.iter().filter(|r| one_way.sent(r)).count() as u64 + fins;
             group.aside = of(aside).saturating_add(theirs);
         }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();

@@ -3,6 +3,7 @@ mod aside;
 mod checks;
 mod closes;
 mod complete;
+mod gone;
 mod handshakes;
 mod instead;
 mod listens;

@@ -190,7 +190,7 @@ fn the_end_that_lost_most_is_named() {
     let told = &d.groups[0].of[0];
     assert_eq!(
         (told.whose.as_str(), told.count, told.came),
-        ("from 10.0.0.7", 2, Some(2))
+        ("from 10.0.0.7 to 10.0.0.1:443", 2, Some(2))
     );
     // A step that is not the same of all is none to count at.
     f.hops.push(HopRow {

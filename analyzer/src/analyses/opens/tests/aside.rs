@@ -15,7 +15,7 @@ use crate::testing::Script;
 const S: i64 = 1_000_000_000;
 
 /// An attempt of 10.0.0.`from` to 10.0.0.`to`:`port`.
-fn attempt(n: u32, from: u8, (to, port): (u8, u16), end: OpenEnd) -> OpenRow {
+pub(super) fn attempt(n: u32, from: u8, (to, port): (u8, u16), end: OpenEnd) -> OpenRow {
     let one: OpenRow = refused(1, 1).opens[0].clone();
     OpenRow {
         connection: Some(ConnectionId(n)),
@@ -31,7 +31,7 @@ fn attempt(n: u32, from: u8, (to, port): (u8, u16), end: OpenEnd) -> OpenRow {
 }
 
 /// So many attempts at 10.0.0.9:8080 that had no answer, and others.
-fn facts(n: u32, others: &[(u8, u16)]) -> Facts {
+pub(super) fn facts(n: u32, others: &[(u8, u16)]) -> Facts {
     let mut f = refused(1, 0);
     f.opens = (0..n).map(|n| attempt(n, 1, (9, 8080), OpenEnd::GivenUp)).collect();
     let others = others.iter().enumerate();

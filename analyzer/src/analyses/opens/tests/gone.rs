@@ -1,0 +1,103 @@
+//! Where the SYNs of attempts were dropped, and where their program connected before.
+
+use super::aside::{attempt, facts};
+use super::scans::told;
+use crate::Confidence;
+use crate::analyses::opens::{Before, Shut};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::opens::tables::OpenEnd;
+use crate::reconstruct::whose::{Carries, Owner};
+
+const S: i64 = 1_000_000_000;
+
+fn dropped(f: &mut Facts, connection: u32, dev: &str, carries: Carries) {
+    f.drops.push(DropRow {
+        time_ns: S,
+        cpu: 0,
+        reason: Some(6),
+        location: 1,
+        dev: Name::new(dev.as_bytes()),
+        skb_id: None,
+        protocol: 0x0800,
+        expected: Some(false),
+        background: false,
+        why: "a rule or policy of nftables",
+        confidence: Confidence::Strong,
+        owner: Some(Owner {
+            connection: Some(ConnectionId(connection)),
+            carries,
+            task: Name::default(),
+            pid: 0,
+            confidence: Confidence::Strong,
+        }),
+        icmp: None,
+        cut_from: None,
+        sk: 0,
+        to: None,
+        repair: None,
+    });
+}
+
+#[test]
+fn where_all_syns_were_dropped_is_told() {
+    let shut = |devs: [&str; 3], carries: Carries| {
+        let mut f = facts(3, &[]);
+        for (n, dev) in (0..).zip(devs) {
+            dropped(&mut f, n, dev, carries);
+            dropped(&mut f, n, dev, carries);
+        }
+        told(&f).0.failed[0].shut.clone()
+    };
+    let Some(Shut { syns, place, why }) = shut(["br0"; 3], Carries::Syn) else {
+        panic!()
+    };
+    assert_eq!((syns, why.as_str()), (6, "a rule or policy of nftables"));
+    assert!(place.ends_with(" on br0"), "{place}");
+    // In two places; other packets of theirs; of one of them nothing was dropped.
+    assert_eq!(shut(["br0", "br0", "br1"], Carries::Syn), None);
+    assert_eq!(shut(["br0"; 3], Carries::Data), None);
+    let mut f = facts(3, &[]);
+    (0..2).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
+    assert_eq!(told(&f).0.failed[0].shut, None);
+}
+
+#[test]
+fn where_a_program_went_before_is_told() {
+    // Four connections to 10.0.0.8 in the second before, then 10.0.0.9 refuses.
+    let moved = |change: &dyn Fn(&mut Facts)| {
+        let mut f = facts(0, &[]);
+        f.opens = (0..4).map(|n| attempt(n, 1, (8, 8080), OpenEnd::Established)).collect();
+        f.opens
+            .extend((4..30).map(|n| attempt(n, 1, (9, 8080), OpenEnd::Refused)));
+        change(&mut f);
+        let (o, line) = told(&f);
+        (o.failed[0].before.clone(), line.headline)
+    };
+    let (before, headline) = moved(&|_| ());
+    let expected = Before {
+        to: "10.0.0.8:8080".into(),
+        connections: 4,
+        last_ns: S,
+    };
+    assert_eq!(before, Some(expected));
+    let says = "; before, until 1.000 s, it connected to 10.0.0.8:8080 (4 times), and never since: another address of a name, or another entry of its list, most likely (inferred)";
+    assert!(headline.ends_with(says), "{headline}");
+    // Another port; still asked later; one of two that were left; twice may be anything; somebody reached the new end.
+    let none = |change: &dyn Fn(&mut Facts)| assert_eq!(moved(change).0, None);
+    none(&|f| f.opens[..4].iter_mut().for_each(|o| o.to = o.to.map(|t| (t.0, 81))));
+    none(&|f| f.opens.push(attempt(31, 1, (8, 8080), OpenEnd::Established)));
+    none(&|f| {
+        f.opens
+            .extend((0..4).map(|n| attempt(n, 1, (7, 8080), OpenEnd::Established)))
+    });
+    none(&|f| f.opens.truncate(6));
+    // No longer than between two before.
+    none(&|f| {
+        f.opens[3].start_ns = 3 * S;
+        f.opens.truncate(20);
+        f.opens.iter_mut().skip(4).for_each(|o| o.start_ns += 2 * S);
+    });
+    none(&|f| f.opens.push(attempt(31, 2, (9, 8080), OpenEnd::Established)));
+}
