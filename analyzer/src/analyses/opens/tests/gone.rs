@@ -96,7 +96,7 @@ fn where_a_program_went_before_is_told() {
     // No longer than between two before.
     none(&|f| {
         f.opens[3].start_ns = 3 * S;
-        f.opens.truncate(20);
+        f.opens.truncate(14);
         f.opens.iter_mut().skip(4).for_each(|o| o.start_ns += 2 * S);
     });
     none(&|f| f.opens.push(attempt(31, 2, (9, 8080), OpenEnd::Established)));
