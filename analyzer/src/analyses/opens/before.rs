@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
@@ -23,34 +25,77 @@ pub struct Before {
 const FEWEST: usize = 3;
 /// The time since is so many times as long as the longest between two before.
 const LONGER: i64 = 2;
+/// Ends of a process and a port that are looked at: who has more has a list, of which one that is left says little.
+const ENDS: usize = 64;
 
-/// Of attempts to one end by one process, none of which came to be.
-pub(super) fn before(facts: &Facts, attempts: &[&OpenRow]) -> Option<Before> {
-    let (first, last) = (attempts.first()?, attempts.last()?);
-    let (to, process) = (first.to?, facts.process(first.pid));
-    let all_one = attempts.iter().all(|o| facts.process(o.pid) == process);
-    if attempts.len() < FEWEST || !all_one || first.pid <= 0 || !facts.gaps.is_empty() {
-        return None;
+/// An end that was reached each time: how often, when last, and the longest time between two.
+struct Reached {
+    end: End,
+    connections: usize,
+    last_ns: i64,
+    longest_ns: i64,
+}
+
+/// By process and port.
+pub(super) struct Places<'f> {
+    facts: &'f Facts,
+    of: FxHashMap<(i32, u16), Vec<Reached>>,
+}
+
+impl<'f> Places<'f> {
+    pub(super) fn of_all(facts: &'f Facts) -> Places<'f> {
+        // Where events were lost what came later may be among them.
+        let whole = facts.opens.iter().filter(|o| o.pid > 0 && facts.gaps.is_empty());
+        let mut by: BTreeMap<(i32, End), Vec<&OpenRow>> = BTreeMap::new();
+        for o in whole {
+            if let Some(to) = o.to {
+                by.entry((facts.process(o.pid), to)).or_default().push(o);
+            }
+        }
+        let mut of: FxHashMap<(i32, u16), Vec<Reached>> = FxHashMap::default();
+        for ((process, end), mut rows) in by {
+            if rows.len() < FEWEST || rows.iter().any(|o| o.end != OpenEnd::Established) {
+                continue;
+            }
+            rows.sort_by_key(|o| o.start_ns);
+            let gaps = rows.windows(2).map(|w| match w {
+                [a, b] => b.start_ns.saturating_sub(a.start_ns),
+                _ => 0,
+            });
+            let (Some(longest_ns), Some(last)) = (gaps.max(), rows.last()) else {
+                continue;
+            };
+            of.entry((process, end.1)).or_default().push(Reached {
+                end,
+                connections: rows.len(),
+                last_ns: last.start_ns,
+                longest_ns,
+            });
+        }
+        of.retain(|_, ends| ends.len() <= ENDS);
+        Places { facts, of }
     }
-    let theirs = |o: &&OpenRow| o.to.is_some_and(|t| t.1 == to.1 && t != to) && facts.process(o.pid) == process;
-    let mut by: BTreeMap<End, Vec<&OpenRow>> = BTreeMap::new();
-    for o in facts.opens.iter().filter(theirs) {
-        by.entry(o.to?).or_default().push(o);
+
+    /// Of attempts to one end by one process, none of which came to be.
+    pub(super) fn before(&self, attempts: &[&OpenRow]) -> Option<Before> {
+        let first = attempts.iter().min_by_key(|o| o.start_ns)?;
+        let last = attempts.iter().map(|o| o.start_ns).max()?;
+        let (to, process) = (first.to?, self.facts.process(first.pid));
+        let all_one = attempts.iter().all(|o| self.facts.process(o.pid) == process);
+        if attempts.len() < FEWEST || !all_one {
+            return None;
+        }
+        let all = self.of.get(&(process, to.1))?.iter();
+        let left: Vec<&Reached> = all
+            .filter(|r| r.end != to && r.last_ns < first.start_ns)
+            .filter(|r| last.saturating_sub(r.last_ns) > r.longest_ns.saturating_mul(LONGER))
+            .collect();
+        let [one] = left.as_slice() else { return None };
+        let start = self.facts.capture.start_ns.unwrap_or(0);
+        Some(Before {
+            to: super::end(Some(one.end)),
+            connections: one.connections as u64,
+            last_ns: one.last_ns.saturating_sub(start),
+        })
     }
-    // All of them stood, and ended before.
-    let left = by.iter().filter(|(_, of)| {
-        let stood = of
-            .iter()
-            .all(|o| o.end == OpenEnd::Established && o.start_ns < first.start_ns);
-        let gaps = of.windows(2).map(|w| w[1].start_ns.saturating_sub(w[0].start_ns)).max();
-        let since = of.last().map(|o| last.start_ns.saturating_sub(o.start_ns));
-        stood && of.len() >= FEWEST && gaps.zip(since).is_some_and(|(g, s)| s > g.saturating_mul(LONGER))
-    });
-    let left: Vec<_> = left.collect();
-    let [(end, of)] = left.as_slice() else { return None };
-    Some(Before {
-        to: super::end(Some(**end)),
-        connections: of.len() as u64,
-        last_ns: of.last()?.start_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0)),
-    })
 }

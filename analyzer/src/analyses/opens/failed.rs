@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::aside::{Aside, asides};
-use super::before::{Before, before};
+use super::before::{Before, Places};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
 use super::shut::{self, Shut};
@@ -96,7 +96,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let (checks, asides) = (checks::checks(facts), asides(facts));
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let mut rows: BTreeMap<_, Vec<&OpenRow>> = BTreeMap::new();
-    let syns = shut::Syns::of_all(facts);
+    let (syns, places) = (shut::Syns::of_all(facts), Places::of_all(facts));
     let strangers = strangers::strangers(facts);
     let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
@@ -148,7 +148,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     for (key, of) in &rows {
         let Some(group) = groups.get_mut(key) else { continue };
         group.shut = syns.shut(of.iter().copied());
-        group.before = before(facts, of);
+        group.before = places.before(of);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();
     let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
