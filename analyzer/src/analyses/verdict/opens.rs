@@ -5,7 +5,7 @@ use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
-use crate::analyses::opens::Opens;
+use crate::analyses::opens::{Failed, Opens};
 
 /// Groups that are named.
 const NAMED: usize = 2;
@@ -88,8 +88,13 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         .filter(|f| instead::told(o, f))
         .map(|f| f.attempts)
         .sum();
+    // What somebody may have missed stands before noise, however much of that is there.
+    let mut listed: Vec<&Failed> = others().collect();
+    listed.sort_by_key(|f| !unmeant(f));
     let failures = named(
-        others().map(|f| (format!("{}{}", what(f), from(f.first)), f.attempts)),
+        listed
+            .into_iter()
+            .map(|f| (format!("{}{}", what(f), from(f.first)), f.attempts)),
         (o.attempts.saturating_sub(o.setup.n))
             .saturating_add(o.without_socket)
             .saturating_sub(told)
