@@ -56,9 +56,9 @@ pub struct Failed {
     pub shut: Option<Shut>,
     /// Where their program connected before, and never since; inferred.
     pub before: Option<Before>,
-    /// Somebody else's attempt, or another of theirs, came to be at that end.
+    /// No attempt of anybody came to be at that end, and no event was lost that would say otherwise.
     #[serde(skip)]
-    pub served: bool,
+    pub nobody: bool,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -127,7 +127,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             listens: false,
             shut: None,
             before: None,
-            served: false,
+            nobody: false,
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
@@ -169,8 +169,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         of.unheard = listens::unheard(facts, &of.to);
     }
     for of in &mut all {
-        of.served = served.contains(&of.to);
-        of.before = of.before.take().filter(|_| !of.served);
+        let served = served.contains(&of.to);
+        of.nobody = facts.gaps.is_empty() && !served;
+        of.before = of.before.take().filter(|_| !served);
     }
     for of in all.iter_mut().filter(|f| f.unheard.is_none()) {
         of.listens = of.to.parse().is_ok_and(|at| facts.spaces.listens(at));

@@ -16,7 +16,7 @@ fn fails(f: &Failed) -> bool {
     let by_end = match f.end {
         "no_port" | "unreachable" | "timed_out" => true,
         // Where a server begins or ends its work who asks too early or too late is refused.
-        "refused" => f.unheard.is_none() && !f.served,
+        "refused" => f.unheard.is_none() && f.nobody,
         "given_up" if f.message => true,
         "given_up" | "waiting" => f.longest_ns >= OPEN_NOTICE_NS || f.syns_again > 0,
         _ => false,

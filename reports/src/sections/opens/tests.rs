@@ -23,7 +23,7 @@ fn each_group_is_a_row() {
             listens: false,
             shut: None,
             before: None,
-            served: false,
+            nobody: false,
             back: None,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),

@@ -4,6 +4,7 @@ use super::aside::{attempt, facts};
 use super::scans::told;
 use crate::Confidence;
 use crate::analyses::opens::{Before, Shut};
+use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
@@ -100,4 +101,20 @@ fn where_a_program_went_before_is_told() {
         f.opens.iter_mut().skip(4).for_each(|o| o.start_ns += 2 * S);
     });
     none(&|f| f.opens.push(attempt(31, 2, (9, 8080), OpenEnd::Established)));
+}
+
+#[test]
+fn who_is_refused_where_nobody_ever_was_is_wrong() {
+    let tone = |n: u32, change: &dyn Fn(&mut Facts)| {
+        let mut f = facts(0, &[]);
+        f.opens = (0..n).map(|n| attempt(n, 1, (9, 8080), OpenEnd::Refused)).collect();
+        change(&mut f);
+        told(&f).1.tone
+    };
+    assert_eq!(tone(20, &|_| ()), Tone::Bad);
+    // Few; at another time somebody was there; what was lost may say so.
+    assert_eq!(tone(19, &|_| ()), Tone::Notice);
+    let once = attempt(40, 2, (9, 8080), OpenEnd::Established);
+    assert_eq!(tone(20, &|f| f.opens.push(once.clone())), Tone::Notice);
+    assert_eq!(tone(20, &|f| f.gaps.push(crate::testing::gap(0, S))), Tone::Notice);
 }
