@@ -61,9 +61,11 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     if (rows.len() as u64).saturating_sub(theirs).saturating_mul(UNKNOWN) > rows.len() as u64 {
         return false;
     }
-    let during: FxHashMap<ConnectionId, (i64, i64)> = (lost.iter())
-        .flat_map(|(c, l)| both(*c).map(move |c| (c, (l.0, l.1))))
-        .collect();
+    let mut during: FxHashMap<ConnectionId, (i64, i64)> = FxHashMap::default();
+    for (c, l) in lost.iter().flat_map(|(c, l)| both(*c).map(move |c| (c, l))) {
+        let of = during.entry(c).or_insert((l.0, l.1));
+        *of = (of.0.min(l.0), of.1.max(l.1));
+    }
     // What both ends say before a transfer waits for none of its losses.
     let while_lost = |c: ConnectionId, from: i64, to: i64| {
         let within = |(first, last): &(i64, i64)| from <= *last && to >= *first;

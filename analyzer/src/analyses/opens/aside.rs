@@ -51,11 +51,6 @@ const USERS: usize = 3;
 const MEANT: usize = 3;
 const PATIENT_NS: i64 = 3_000_000_000;
 
-/// Once or twice, and not for long.
-fn a_try(rows: &[&OpenRow]) -> bool {
-    rows.len() < MEANT && rows.iter().all(|o| o.total_ns() < PATIENT_NS)
-}
-
 /// Of an attempt.
 pub(super) struct Asides<'f> {
     facts: &'f Facts,
@@ -103,12 +98,28 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         .filter(|o| o.end == OpenEnd::Established)
         .filter_map(|o| Some((source(o).0, canonical(o.to?))))
         .collect();
+    // By whoever has an address and a name in common: attempts, and the longest.
+    let mut tries: FxHashMap<(End, Source), (usize, i64)> = FxHashMap::default();
+    for ((to, _), rows) in &tried {
+        for o in rows {
+            let of = tries.entry((*to, source(o))).or_default();
+            *of = (of.0 + 1, of.1.max(o.total_ns()));
+        }
+    }
+    let a_try = |to: End, rows: &[&OpenRow]| {
+        let short = |o: &&OpenRow| {
+            tries
+                .get(&(to, source(o)))
+                .is_some_and(|t| t.0 < MEANT && t.1 < PATIENT_NS)
+        };
+        rows.iter().all(short)
+    };
     // What others reach is there, but one or two tries from elsewhere hurt nobody; before and behind, a rule refuses it to this address, as ICMP tells.
     tried.retain(|(to, _), rows| match reached.get(to) {
         None => true,
         Some((first, last)) => {
             let meanwhile = |o: &OpenRow| o.message && *first < o.start_ns && o.end_ns < *last;
-            (a_try(rows) || rows.iter().any(|o| meanwhile(o)))
+            (a_try(*to, rows) || rows.iter().any(|o| meanwhile(o)))
                 && !rows.iter().any(|o| got_there.contains(&(source(o).0, *to)))
         }
     });
@@ -163,7 +174,7 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
             (Some((end, _)), _) => Aside::Pool(super::end(Some(*end))),
             (None, Some(ends)) => Aside::Many(ends),
             // Who refuses by ICMP means to.
-            (None, None) if !a_try(rows) && there(to) && rows.iter().all(|o| !o.message) => continue,
+            (None, None) if !a_try(to, rows) && there(to) && rows.iter().all(|o| !o.message) => continue,
             (None, None) => Aside::Few(*attempts as u64),
         };
         of.insert(*key, aside);

@@ -25,6 +25,8 @@ pub struct Before {
 const FEWEST: usize = 3;
 /// The time since is so many times as long as the longest between two before.
 const LONGER: i64 = 2;
+/// What is opened at once is one use: the longest time between two is so long at least, ns.
+const APART_NS: i64 = 100_000_000;
 /// Ends of a process and a port that are looked at: who has more has a list, of which one that is left says little.
 const ENDS: usize = 64;
 
@@ -87,7 +89,7 @@ impl<'f> Places<'f> {
         }
         let all = self.of.get(&(process, to.1))?.iter();
         let left: Vec<&Reached> = all
-            .filter(|r| r.end != to && r.last_ns < first.start_ns)
+            .filter(|r| r.end != to && r.last_ns < first.start_ns && r.longest_ns >= APART_NS)
             .filter(|r| last.saturating_sub(r.last_ns) > r.longest_ns.saturating_mul(LONGER))
             .collect();
         let [one] = left.as_slice() else { return None };

@@ -52,7 +52,7 @@ pub struct Failed {
     pub back: Option<Back>,
     /// A socket of this recording listens at that end, from its begin to its end, as lists of sockets say.
     pub listens: bool,
-    /// What became of their SYNs, where all were dropped in one place of this recording.
+    /// Of such without an answer: what became of their SYNs, where of each some were dropped, all in one place of this recording.
     pub shut: Option<Shut>,
     /// Where their program connected before, and never since; inferred.
     pub before: Option<Before>,
@@ -147,7 +147,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     }
     for (key, of) in &rows {
         let Some(group) = groups.get_mut(key) else { continue };
-        group.shut = syns.shut(of.iter().copied());
+        // What was answered otherwise was decided by that.
+        let unanswered = UNANSWERED.contains(&group.end);
+        group.shut = syns.shut(of.iter().copied()).filter(|_| unanswered);
         group.before = places.before(of);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();

@@ -38,6 +38,9 @@ pub(super) fn established(states: &[StateRow]) -> FxHashMap<ConnectionId, i64> {
 /// SYN's), beside which a small payload would pass for none.
 const BARE_BYTES: [u32; 8] = [54, 66, 74, 86, 40, 52, 60, 72];
 
+/// Longest of them that is taken for one of an unknown connection: IPv4 with timestamps.
+const LEAST_BYTES: u32 = 66;
+
 /// How long frames are that carry nothing.
 pub(super) struct Bare {
     /// Each connection's shortest frame that is known to carry nothing, once it is there.
@@ -83,7 +86,8 @@ impl Bare {
         {
             closed.entry(s.connection).or_insert(s.time_ns);
         }
-        let least = of.values().min().copied();
+        // Of another family, or without timestamps, a longer one may carry a few bytes.
+        let least = of.values().min().map(|n| *n.min(&LEAST_BYTES));
         Bare { of, least, closed }
     }
 }

@@ -77,6 +77,10 @@ fn what_somebody_may_miss_is_wrong() {
     };
     none(&elsewhere(3));
     assert_eq!(of(&elsewhere(2)), Some(Aside::Few(2)));
+    // A program that is started for each attempt is one.
+    let mut each = elsewhere(4);
+    (1..).zip(&mut each.opens).for_each(|(pid, o)| o.pid += pid);
+    none(&each);
     let mut patient = elsewhere(1);
     patient.opens[0].end_ns += S;
     none(&patient);
@@ -153,10 +157,12 @@ fn spaces(at: &str) -> Spaces {
         ("addresses", "netns=1 ifindex=2 address=10.0.0.9/24\n"),
         ("sockets", &sockets),
     ];
-    capture.snapshots.extend(lists.map(|(what, text)| Snapshot {
-        what: what.into(),
-        when: SnapshotWhen::Start,
-        text: text.as_bytes().to_vec(),
-    }));
+    for when in [SnapshotWhen::Start, SnapshotWhen::End] {
+        capture.snapshots.extend(lists.map(|(what, text)| Snapshot {
+            what: what.into(),
+            when,
+            text: text.as_bytes().to_vec(),
+        }));
+    }
     Spaces::of(&capture)
 }
