@@ -19,7 +19,7 @@ pub struct Spaces {
     processes: BTreeMap<i32, BTreeSet<u64>>,
     /// Of TCP ports at which something listened.
     ports: BTreeMap<u16, BTreeSet<u64>>,
-    /// Ends at which one listened from the begin to the end; an unspecified address is any of its namespace.
+    /// Ends at which one and the same listened from the begin to the end; an unspecified address is any of its namespace.
     listens: BTreeSet<(u64, SocketAddr)>,
 }
 
@@ -55,9 +55,9 @@ impl Spaces {
                 spaces.ports.entry(port).or_default().insert(netns);
             }
         }
-        spaces.listens = listens(capture, SnapshotWhen::Start);
         let still = listens(capture, SnapshotWhen::End);
-        spaces.listens.retain(|of| still.contains(of));
+        let begun = listens(capture, SnapshotWhen::Start);
+        spaces.listens = begun.intersection(&still).map(|l| (l.0, l.1)).collect();
         spaces
     }
 
@@ -79,7 +79,7 @@ impl Spaces {
             .or_else(|| only(self.ports.get(&at.port())))
     }
 
-    /// Whether a TCP socket listened there from the begin to the end, at an address that one namespace alone has.
+    /// Whether one TCP socket listened there from the begin to the end, at an address that one namespace alone has.
     pub fn listens(&self, at: SocketAddr) -> bool {
         let Some(netns) = self.of_address(at.ip()) else {
             return false;
@@ -111,8 +111,8 @@ impl Spaces {
     }
 }
 
-/// Where TCP sockets listened then, by namespace.
-fn listens(capture: &Capture, then: SnapshotWhen) -> BTreeSet<(u64, SocketAddr)> {
+/// Where TCP sockets listened then on any device, by namespace, with their cookie: one of a server that was started anew is another.
+fn listens(capture: &Capture, then: SnapshotWhen) -> BTreeSet<(u64, SocketAddr, u64)> {
     let of = listening(capture, move |w| w == then);
     let each = of.filter_map(|(port, l)| {
         let (ip, _) = field(l, "src")?.rsplit_once(':')?;
@@ -121,13 +121,10 @@ fn listens(capture: &Capture, then: SnapshotWhen) -> BTreeSet<(u64, SocketAddr)>
         // It takes those of IPv4, too, where the list says so.
         let both = ip == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && field(l, "v6only") == Some("0");
         let v4 = both.then_some(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let netns = netns(l)?;
-        Some(
-            [Some(ip), v4]
-                .into_iter()
-                .flatten()
-                .map(move |ip| (netns, SocketAddr::new(ip, port))),
-        )
+        let (netns, cookie) = (netns(l)?, super::hex(l, "cookie")?);
+        let any_device = super::number(l, "if") == Some(0);
+        let ends = [Some(ip), v4].into_iter().flatten().filter(move |_| any_device);
+        Some(ends.map(move |ip| (netns, SocketAddr::new(ip, port), cookie)))
     });
     each.flatten().collect()
 }
@@ -138,18 +135,12 @@ fn netns(line: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use netmortem_formats::capture::Snapshot;
-
     use super::*;
+    use crate::testing::listed;
 
     fn spaces(of: &[(&str, &str)]) -> Spaces {
-        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
-        capture.snapshots.extend(of.iter().map(|(what, text)| Snapshot {
-            what: (*what).into(),
-            when: SnapshotWhen::Start,
-            text: text.as_bytes().to_vec(),
-        }));
-        Spaces::of(&capture)
+        let lists = of.iter().map(|(what, text)| (*what, SnapshotWhen::Start, *text));
+        Spaces::of(&listed(&lists.collect::<Vec<_>>()))
     }
 
     #[test]
@@ -191,34 +182,26 @@ mod tests {
 
     #[test]
     fn a_socket_that_is_closed_meanwhile_does_not_listen_there() {
-        let mut capture = crate::testing::Script::new("6.18.44", &[]).capture();
-        let mut list = |what: &str, when, text: &str| {
-            capture.snapshots.push(Snapshot {
-                what: what.into(),
-                when,
-                text: text.as_bytes().to_vec(),
-            });
+        use SnapshotWhen::{End, Start};
+        let addresses = ("addresses", Start, "netns=1 ifindex=2 address=10.0.0.1/24\n");
+        let line = |src: &str, cookie: u64| {
+            format!("netns=1 proto=tcp state=listen src={src} dst=0.0.0.0:0 if=0 cookie={cookie:#x}\n")
         };
-        list(
-            "addresses",
-            SnapshotWhen::Start,
-            "netns=1 ifindex=2 address=10.0.0.1/24\n",
-        );
-        let line = |src: &str| format!("netns=1 proto=tcp state=listen src={src}\n");
-        let (both, gone) = (line("10.0.0.1:80"), line("127.0.0.1:81") + &line("10.0.0.1:82"));
-        let any = "netns=1 proto=tcp state=listen src=[::]:84 v6only=0\nnetns=1 proto=tcp state=listen src=[::]:85 v6only=1\nnetns=2 proto=tcp state=listen src=0.0.0.0:86\n";
-        let both = both + any + &line("0.0.0.0:87");
-        list("sockets", SnapshotWhen::Start, &(both.clone() + &gone));
+        let both = line("10.0.0.1:80", 1)
+            + &line("[::]:84", 2).replace('\n', " v6only=0\n")
+            + &line("[::]:85", 3).replace('\n', " v6only=1\n")
+            + &line("0.0.0.0:86", 4).replace("netns=1", "netns=2")
+            + &line("0.0.0.0:87", 5)
+            + &line("0.0.0.0:88", 6).replace("if=0", "if=3");
+        let begin = both.clone() + &line("127.0.0.1:81", 7) + &line("10.0.0.1:82", 8) + &line("0.0.0.0:83", 9);
+        // Of 83 another socket: its server was started anew.
+        let end = both + &line("0.0.0.0:83", 10);
+        let begin = ("sockets", Start, begin.as_str());
         let at = |s: &Spaces, port| s.listens(SocketAddr::new([10, 0, 0, 1].into(), port));
         // Without a list of the end nothing says that it still did.
-        assert!(!at(&Spaces::of(&capture), 80));
-        capture.snapshots.push(Snapshot {
-            what: "sockets".into(),
-            when: SnapshotWhen::End,
-            text: (both + &line("0.0.0.0:83")).into_bytes(),
-        });
-        let s = Spaces::of(&capture);
-        let told = [80, 81, 82, 83, 84, 85, 86, 87].map(|port| at(&s, port));
-        assert_eq!(told, [true, false, false, false, true, false, false, true]);
+        assert!(!at(&Spaces::of(&listed(&[addresses, begin])), 80));
+        let s = Spaces::of(&listed(&[addresses, begin, ("sockets", End, &end)]));
+        let told: Vec<u16> = (80..89).filter(|port| at(&s, *port)).collect();
+        assert_eq!(told, [80, 84, 87]);
     }
 }

@@ -1,7 +1,7 @@
 //! Losses by which transfers find the rate of a queue that they fill themselves: loss-based congestion control works so (RFC 5681, RFC 9438).
 //!
 //! Needs `drops` with their sockets and repairs, `connections`, `retransmits`, `responses`, `turnarounds`, `xmits`. Must not be said where anybody waits for an answer on such a connection,
-//! where much was lost, was not sent again, or only when a retransmission timer had run out, nor of a queue that is mostly others' or drops by chance (netem).
+//! where much was lost, was not sent again, or only when a retransmission timer had run out, nor of a queue that is mostly others', of which others lose more than a few packets, or that drops by chance (netem).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,6 +20,8 @@ const LOST: u64 = 50;
 const LOST_OWN_WINDOW: u64 = 6;
 /// So few of the drops may be of nobody known, or of others: one in so many.
 const UNKNOWN: u64 = 50;
+/// And no more than so many, whatever waits for them.
+const OTHERS: u64 = 5;
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1_448;
 /// Part of the losses that must be known to be sent again, and of what left by the device that must be the transfers'.
@@ -58,7 +60,8 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     // Others lose a few beside them.
     lost.retain(|c, _| row(*c).is_some_and(|r| r.bytes_out >= BULK));
     let theirs: u64 = lost.values().map(|l| l.2).fold(0, u64::saturating_add);
-    if (rows.len() as u64).saturating_sub(theirs).saturating_mul(UNKNOWN) > rows.len() as u64 {
+    let others = (rows.len() as u64).saturating_sub(theirs);
+    if others > OTHERS || others.saturating_mul(UNKNOWN) > rows.len() as u64 {
         return false;
     }
     let mut during: FxHashMap<ConnectionId, (i64, i64)> = FxHashMap::default();

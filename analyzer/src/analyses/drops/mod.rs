@@ -55,7 +55,7 @@ pub use incast::Incast;
 pub use inside::Inside;
 pub use kinds::{KINDS, Kind, kind};
 pub use next_link::NextLink;
-pub(super) use reasons::{place, text};
+pub(super) use reasons::{place, text, why};
 pub use receiver::Receiver;
 pub use repairs::Repairs;
 pub use sizes::Sizes;
@@ -145,7 +145,7 @@ pub struct Group {
     pub unresolved: Option<Unresolved>,
     /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
     pub checks: u64,
-    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, FINs of connections of which nothing else was dropped, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
+    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, FINs of connections that are not known to have sent anything else, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
     pub aside: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
@@ -243,23 +243,19 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
     routes.first().filter(|_| routes.len() == 1).cloned()
 }
 
-/// FINs of connections of which nothing else was dropped so: nobody waits for their end.
-fn ends_alone(facts: &Facts, rows: &[&DropRow]) -> u64 {
-    let owners = || rows.iter().filter_map(|r| r.owner);
-    let others = owners()
-        .filter(|o| o.carries != Carries::Fin)
-        .filter_map(|o| o.connection);
-    let others: FxHashSet<ConnectionId> = others.collect();
-    let known = |c: ConnectionId| facts.connections.get(c.0 as usize).is_some() && !others.contains(&c);
-    owners()
-        .filter(|o| o.carries == Carries::Fin && o.connection.is_some_and(known))
-        .count() as u64
+/// Connections whose end nobody waits for: they are not known to have sent anything else, and nothing else of theirs was dropped.
+fn idle_ones(facts: &Facts) -> FxHashSet<ConnectionId> {
+    let others = facts.drops.iter().filter_map(|d| d.owner);
+    let others = others.filter(|o| o.carries != Carries::Fin);
+    let others: FxHashSet<ConnectionId> = others.filter_map(|o| o.connection).collect();
+    let idle = facts.connections.iter().filter(|r| r.bytes_out == 0);
+    idle.map(|r| r.connection).filter(|c| !others.contains(c)).collect()
 }
 
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let (mut whose, mut checks, mut aside, mut one_way) = (None, None, None, None);
+    let (mut whose, mut checks, mut aside, mut one_way, mut idle) = (None, None, None, None, None);
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
             (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
@@ -313,9 +309,15 @@ fn own(facts: &Facts, groups: &mut [Group]) {
                 all
             });
             let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
-            let fins = ends_alone(facts, &rows);
-            let theirs = rows.iter().filter(|r| one_way.sent(r)).count() as u64 + fins;
-            group.aside = of(aside).saturating_add(theirs);
+            let idle = idle.get_or_insert_with(|| idle_ones(facts));
+            let theirs = |r: &&&DropRow| {
+                let owner = r.owner.filter(|o| o.connection.is_some_and(|c| aside.contains(&c)));
+                // That it carries nothing its own length tells, however certain it is whose it was.
+                let end = r.owner.filter(|o| o.carries == Carries::Fin);
+                let end = end.and_then(|o| o.connection).is_some_and(|c| idle.contains(&c));
+                owner.is_some() || end || one_way.sent(r)
+            };
+            group.aside = rows.iter().filter(theirs).count() as u64;
         }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         group.owned = rows.len() as u64;

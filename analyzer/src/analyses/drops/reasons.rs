@@ -1,6 +1,7 @@
 //! Reasons of drops that more than one rule asks for.
 
 use crate::facts::Facts;
+use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::table::Cell;
 
@@ -22,6 +23,12 @@ pub(crate) fn text(c: Cell<'_>) -> String {
         Cell::Str(s) => s.into_owned(),
         _ => String::new(),
     }
+}
+
+/// What the place and the reason of a drop mean, in words; empty: nothing tells.
+pub(crate) fn why(facts: &Facts, d: &DropRow) -> String {
+    let (reason, at) = (facts.names.drop_reason(d.reason), facts.names.location(d.location));
+    in_words(&text(reason), &text(at), d.why)
 }
 
 /// `IP_INHDR at ip_forward on eth0`.

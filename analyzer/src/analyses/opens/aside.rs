@@ -54,12 +54,20 @@ const PATIENT_NS: i64 = 3_000_000_000;
 /// Of an attempt.
 pub(super) struct Asides<'f> {
     facts: &'f Facts,
+    /// See [`reached`].
+    reached: FxHashMap<End, (i64, i64)>,
     of: FxHashMap<(End, i32), Aside>,
 }
 
 impl Asides<'_> {
     pub(super) fn of(&self, o: &OpenRow) -> Option<&Aside> {
         self.of.get(&(canonical(o.to?), self.facts.process(o.pid)))
+    }
+
+    /// Nobody reached the end of an attempt of a known process, also before the recording, and no event was lost that would say otherwise.
+    pub(super) fn nobody(&self, o: &OpenRow) -> bool {
+        let reached = o.to.is_none_or(|to| self.reached.contains_key(&canonical(to)));
+        o.pid > 0 && !reached && self.facts.gaps.is_empty()
     }
 }
 
@@ -84,10 +92,10 @@ fn reached(facts: &Facts) -> FxHashMap<End, (i64, i64)> {
 /// All of them; none where events are lost: an answer that waited may be among these.
 pub(super) fn asides(facts: &Facts) -> Asides<'_> {
     let mut of = FxHashMap::default();
-    if !facts.gaps.is_empty() {
-        return Asides { facts, of };
-    }
     let reached = reached(facts);
+    if !facts.gaps.is_empty() {
+        return Asides { facts, reached, of };
+    }
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
     for o in facts.opens.iter().filter(|o| ENDS.contains(&o.end) && o.pid > 0) {
         if let Some(to) = o.to.map(canonical) {
@@ -179,7 +187,7 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         };
         of.insert(*key, aside);
     }
-    Asides { facts, of }
+    Asides { facts, reached, of }
 }
 
 /// Who sent SYN-ACKs again.

@@ -1,7 +1,7 @@
 //! Attempts of a program that went to another address of that port before, and never since: its name was given another address, or its list of servers another entry.
 //!
-//! Needs `opens`. Inferred. Must not be said where anybody reached the new end, where several others were left, or where the time since is no longer than between two of the
-//! connections before.
+//! Needs `opens`, `connections`. Inferred. Must not be said where anybody reached the new end, where several others were left, where the connections before are still used, were opened at once, or
+//! where the time since is no longer than between two of them.
 
 use std::collections::BTreeMap;
 
@@ -30,18 +30,23 @@ const APART_NS: i64 = 100_000_000;
 /// Ends of a process and a port that are looked at: who has more has a list, of which one that is left says little.
 const ENDS: usize = 64;
 
-/// An end that was reached each time: how often, when last, and the longest time between two.
-struct Reached {
+/// An end of a process.
+struct Place {
     end: End,
     connections: usize,
+    /// All attempts stood.
+    stood: bool,
+    /// Begin of the last attempt, and the longest time between two.
     last_ns: i64,
     longest_ns: i64,
+    /// The last that is known of its connections.
+    used_ns: i64,
 }
 
 /// By process and port.
 pub(super) struct Places<'f> {
     facts: &'f Facts,
-    of: FxHashMap<(i32, u16), Vec<Reached>>,
+    of: FxHashMap<(i32, u16), Vec<Place>>,
 }
 
 impl<'f> Places<'f> {
@@ -54,24 +59,24 @@ impl<'f> Places<'f> {
                 by.entry((facts.process(o.pid), to)).or_default().push(o);
             }
         }
-        let mut of: FxHashMap<(i32, u16), Vec<Reached>> = FxHashMap::default();
+        let mut of: FxHashMap<(i32, u16), Vec<Place>> = FxHashMap::default();
         for ((process, end), mut rows) in by {
-            if rows.len() < FEWEST || rows.iter().any(|o| o.end != OpenEnd::Established) {
-                continue;
-            }
             rows.sort_by_key(|o| o.start_ns);
-            let gaps = rows.windows(2).map(|w| match w {
-                [a, b] => b.start_ns.saturating_sub(a.start_ns),
-                _ => 0,
+            let gaps = rows.windows(2).filter_map(|w| match w {
+                [a, b] => b.start_ns.checked_sub(a.start_ns),
+                _ => None,
             });
-            let (Some(longest_ns), Some(last)) = (gaps.max(), rows.last()) else {
-                continue;
-            };
-            of.entry((process, end.1)).or_default().push(Reached {
+            let used = rows
+                .iter()
+                .filter_map(|o| facts.connections.get(o.connection?.0 as usize));
+            let Some(last) = rows.last() else { continue };
+            of.entry((process, end.1)).or_default().push(Place {
                 end,
                 connections: rows.len(),
+                stood: rows.iter().all(|o| o.end == OpenEnd::Established),
                 last_ns: last.start_ns,
-                longest_ns,
+                longest_ns: gaps.max().unwrap_or(0),
+                used_ns: used.map(|c| c.last_ns).max().unwrap_or(last.end_ns),
             });
         }
         of.retain(|_, ends| ends.len() <= ENDS);
@@ -87,14 +92,15 @@ impl<'f> Places<'f> {
         if attempts.len() < FEWEST || !all_one {
             return None;
         }
+        // The one end that it does not open any more.
         let all = self.of.get(&(process, to.1))?.iter();
-        let left: Vec<&Reached> = all
-            .filter(|r| r.end != to && r.last_ns < first.start_ns && r.longest_ns >= APART_NS)
-            .filter(|r| last.saturating_sub(r.last_ns) > r.longest_ns.saturating_mul(LONGER))
-            .collect();
+        let left: Vec<&Place> = all.filter(|p| p.end != to && p.last_ns < first.start_ns).collect();
         let [one] = left.as_slice() else { return None };
+        let since = last.saturating_sub(one.last_ns);
+        let long = one.longest_ns >= APART_NS && since > one.longest_ns.saturating_mul(LONGER);
+        let unused = one.used_ns < first.start_ns;
         let start = self.facts.capture.start_ns.unwrap_or(0);
-        Some(Before {
+        (one.stood && one.connections >= FEWEST && long && unused).then(|| Before {
             to: super::end(Some(one.end)),
             connections: one.connections as u64,
             last_ns: one.last_ns.saturating_sub(start),

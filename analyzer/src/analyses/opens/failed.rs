@@ -1,6 +1,6 @@
 //! Attempts that did not come to be, by end, peer and task; and which of those that wait when the recording ends have not failed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
@@ -50,13 +50,13 @@ pub struct Failed {
     pub aside: Option<Aside>,
     /// What became of the SYN-ACKs that were sent again for them, where they are known to have been dropped in this host.
     pub back: Option<Back>,
-    /// A socket of this recording listens at that end, from its begin to its end, as lists of sockets say.
+    /// One socket of this recording listens at that end from its begin to its end, as both lists of sockets say.
     pub listens: bool,
     /// Of such without an answer: what became of their SYNs, where of each some were dropped, all in one place of this recording.
     pub shut: Option<Shut>,
     /// Where their program connected before, and never since; inferred.
     pub before: Option<Before>,
-    /// No attempt of anybody came to be at that end, and no event was lost that would say otherwise.
+    /// Nobody is known to have reached that end, and no event was lost that would say otherwise; of known processes.
     #[serde(skip)]
     pub nobody: bool,
     /// Nothing was lost while any of them lasted.
@@ -127,7 +127,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             listens: false,
             shut: None,
             before: None,
-            nobody: false,
+            nobody: asides.nobody(r),
             sure: true,
         });
         // That a call failed before its socket had a state is sure, whatever its protocol.
@@ -135,6 +135,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         // Of the group all are, or none.
         group.check_ns = group.check_ns.filter(|_| checks.of(r).is_some());
         group.aside = group.aside.take().filter(|_| asides.of(r).is_some());
+        group.nobody &= asides.nobody(r);
         group.attempts += 1;
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());
@@ -150,11 +151,11 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         // What was answered otherwise was decided by that.
         let unanswered = UNANSWERED.contains(&group.end);
         group.shut = syns.shut(of.iter().copied()).filter(|_| unanswered);
-        group.before = places.before(of);
+        group.before = places.before(of).filter(|_| group.nobody);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();
     let stood = opens.iter().filter(|r| r.end == OpenEnd::Established);
-    let served: BTreeSet<String> = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
+    let served = stood.filter_map(|r| r.to).map(|to| end(Some(to))).collect();
     let mut scans = scans::scans(&mut all, &served, &scans::up(facts));
     scans.extend(strangers.iter().filter_map(strangers::scan));
     all.sort_by_key(|f| (std::cmp::Reverse(f.attempts), f.first_ns));
@@ -169,11 +170,6 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     }
     for of in all.iter_mut().filter(|f| f.end == OpenEnd::Refused.word()) {
         of.unheard = listens::unheard(facts, &of.to);
-    }
-    for of in &mut all {
-        let served = served.contains(&of.to);
-        of.nobody = facts.gaps.is_empty() && !served;
-        of.before = of.before.take().filter(|_| !served);
     }
     for of in all.iter_mut().filter(|f| f.unheard.is_none()) {
         of.listens = of.to.parse().is_ok_and(|at| facts.spaces.listens(at));

@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use super::end;
-use crate::analyses::drops::{place, text};
+use crate::analyses::drops::{place, why};
 use crate::facts::Facts;
 use crate::name::Name;
-use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::OpenEnd;
 
@@ -83,14 +82,10 @@ pub(super) fn back(facts: &Facts, to: &str) -> Option<Back> {
         (dropped as f64 >= NEARLY * again.len() as f64 && chance <= BY_CHANCE).then_some((dropped, first))
     });
     let (dropped, first) = found.max_by_key(|(n, _)| *n)?;
-    let (reason, at) = (
-        text(facts.names.drop_reason(first.reason)),
-        text(facts.names.location(first.location)),
-    );
     Some(Back {
         synacks: again.len() as u64,
         dropped: dropped as u64,
-        why: in_words(&reason, &at, first.why).to_owned(),
+        why: why(facts, first),
         place: place(facts, first),
     })
 }

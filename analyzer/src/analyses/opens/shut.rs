@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::analyses::drops::{place, text};
+use crate::analyses::drops::{place, why};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::OpenRow;
 use crate::reconstruct::whose::Carries;
@@ -59,15 +58,10 @@ impl<'f> Syns<'f> {
         }
         // All in one place.
         let (first, syns) = by.first_entry().map(|e| *e.get()).filter(|_| by.len() == 1)?;
-        let facts = self.facts;
-        let (reason, at) = (
-            text(facts.names.drop_reason(first.reason)),
-            text(facts.names.location(first.location)),
-        );
         Some(Shut {
             syns,
-            why: in_words(&reason, &at, first.why).to_owned(),
-            place: place(facts, first),
+            why: why(self.facts, first),
+            place: place(self.facts, first),
         })
     }
 }

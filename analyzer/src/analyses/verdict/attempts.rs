@@ -8,7 +8,12 @@ use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
 /// One that nobody meant to fail, and that somebody may have missed.
 pub(super) fn unmeant(f: &Failed) -> bool {
-    fails(f) && f.check_ns.is_none() && f.aside.is_none()
+    fails(f) && !nobodys(f)
+}
+
+/// Nobody is known to have waited for it.
+pub(super) fn nobodys(f: &Failed) -> bool {
+    f.check_ns.is_some() || f.aside.is_some()
 }
 
 /// No port, no route, nobody who listens, or no answer for as long as a SYN waits for one.
@@ -23,6 +28,14 @@ fn fails(f: &Failed) -> bool {
     };
     // Of a call without a socket not even the protocol is known: looking up an address tries routes.
     by_end && f.sure && !f.to.is_empty()
+}
+
+/// What the place of a drop means, where that is known, behind a mark.
+fn meaning(mark: &str, why: &str) -> String {
+    match why {
+        "" => String::new(),
+        why => format!("{mark}{why}"),
+    }
 }
 
 pub(super) fn what(f: &Failed) -> String {
@@ -84,11 +97,7 @@ pub(super) fn what(f: &Failed) -> String {
     let said = match &f.back {
         None => said,
         Some(b) => {
-            let why = if b.why.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", b.why)
-            };
+            let why = meaning(": ", &b.why);
             format!(
                 "{said}: their SYNs came, and the answers are lost on the way back: of {} SYN-ACKs that {} sent again {} were dropped in this host at once, for {}{why} (inferred by their times)",
                 b.synacks, f.to, b.dropped, b.place
@@ -122,11 +131,7 @@ pub(super) fn what(f: &Failed) -> String {
     let said = match &f.shut {
         None => said,
         Some(s) => {
-            let why = if s.why.is_empty() {
-                String::new()
-            } else {
-                format!(", {}", s.why)
-            };
+            let why = meaning(", ", &s.why);
             let n = counted(s.syns, "SYN was", "SYNs were");
             format!("{said}: {n} dropped in this host for {}{why}", s.place)
         }

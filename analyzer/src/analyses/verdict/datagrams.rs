@@ -221,8 +221,10 @@ fn silent(s: &Silent) -> String {
 }
 
 fn wrong(v: &InVain) -> bool {
-    let missed = v.again > 0 || v.beside.is_some() || v.untaken > 0;
-    v.pause.is_some() || missed && v.waited.sum_ns >= OPEN_NOTICE_NS
+    let missed = v.again > 0 || v.beside.is_some();
+    // Who waited on for each was there still when its answer came: it is no late answer to a socket that was closed.
+    let untaken = v.untaken > 0 && v.untaken == v.turns && v.waited.min_ns >= Some(OPEN_NOTICE_NS);
+    v.pause.is_some() || missed && v.waited.sum_ns >= OPEN_NOTICE_NS || untaken
 }
 
 /// UDP datagrams of programs that this host dropped, by their events; and packets of which only the sender is known: these may be SYNs, too.

@@ -1,6 +1,6 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
-use super::attempts::{scan, unmeant, what};
+use super::attempts::{nobodys, scan, unmeant, what};
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
@@ -90,7 +90,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         .sum();
     // What somebody may have missed stands before noise, however much of that is there.
     let mut listed: Vec<&Failed> = others().collect();
-    listed.sort_by_key(|f| !unmeant(f));
+    listed.sort_by_key(|f| (!unmeant(f), nobodys(f)));
     let failures = named(
         listed
             .into_iter()
@@ -174,18 +174,18 @@ pub(super) fn one_reset(o: &Opens) -> bool {
     !between && o.failed.is_empty() && o.scans.is_empty() && !slow(o) && resets.map(|r| r.resets).sum::<u64>() == 1
 }
 
-/// What is told of it first are attempts that nobody is known to have waited for.
+/// All attempts that failed are such as nobody is known to have waited for, and nothing else would be said of it first.
 pub(super) fn noise(o: &Opens) -> bool {
-    let mut failed = o.failed.iter().filter(|f| !instead::told(o, f) && !f.to.is_empty());
-    let first = failed.next().is_some_and(|f| f.aside.is_some() || f.check_ns.is_some());
-    first && causes(o).is_empty() && !slow(o) && !o.failed.iter().any(unmeant) && !o.resets.iter().any(not_by_peer)
+    let mut failed = o.failed.iter().filter(|f| !f.to.is_empty());
+    failed.all(nobodys) && !o.failed.is_empty() && causes(o).is_empty() && !slow(o) && !o.resets.iter().any(not_by_peer)
 }
 
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
     let worst = others().find(|f| unmeant(f));
-    let worst = worst.or(others().find(|f| !f.to.is_empty()));
+    let named = || others().filter(|f| !f.to.is_empty());
+    let worst = worst.or(named().find(|f| !nobodys(f))).or(named().next());
     let between = o.resets.iter().find(|r| not_by_peer(r));
     let received = o.resets.iter().find(|r| r.received && !r.complete);
     let slow = slow(o).then(|| {
@@ -197,12 +197,10 @@ pub(super) fn headline(o: &Opens) -> String {
         (None, Some(r)) => Some(between_words(r)),
         (None, None) => None,
     };
-    let refused = o
-        .failed
-        .iter()
-        .find(|f| f.end == "refused")
-        .filter(|f| first.is_some() && f.check_ns.is_none() && worst.is_none_or(|w| !unmeant(w) || w.end != "refused"))
-        .map(what);
+    // One that is refused beside what is wrong, and that somebody may have missed.
+    let told = |f: &Failed| worst.is_some_and(|w| std::ptr::eq(w, f));
+    let refused = others().find(|f| f.end == "refused" && !nobodys(f) && !told(f));
+    let refused = refused.filter(|_| first.is_some()).map(what);
     let causes = causes(o).into_iter();
     let said: Vec<String> = causes.chain(first).chain(refused).chain(slow).collect();
     if !said.is_empty() {

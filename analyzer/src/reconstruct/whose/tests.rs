@@ -190,6 +190,11 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
     assert_eq!(fin(&f), Some(Carries::Data));
     f.tcp_states.push(state(450, 4));
     assert_eq!(fin(&f), Some(Carries::Fin));
+    // The other's are of IPv6: what is longer than IPv4's may carry a few bytes.
+    f.skbs[3].bytes = Some(86);
+    let few = super::Whose::of((&f).into()).packet(SkbId(5)).map(|o| o.carries);
+    assert_eq!((fin(&f), few), (Some(Carries::Fin), Some(Carries::Data)));
+    f.skbs[3].bytes = Some(66);
     f.tcp_states[2].time_ns = 501;
     assert_eq!(fin(&f), Some(Carries::Data));
     std::mem::swap(&mut f.tx[1].connection, &mut other.0);

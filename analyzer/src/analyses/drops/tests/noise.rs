@@ -234,3 +234,20 @@ fn a_redirect_is_no_answer_to_a_drop() {
     };
     assert_eq!(group.redirected, Some(expected));
 }
+
+#[test]
+fn ends_of_idle_connections_are_nobodys() {
+    let mut f = facts();
+    f.connections = (0..5).map(crate::testing::tcp::connection).collect();
+    for (row, bytes) in f.connections.iter_mut().zip([0, 1, 0, 0, 0]) {
+        row.bytes_out = bytes;
+    }
+    (0..5).for_each(|n| owned(&mut f, Carries::Fin, n, 0));
+    assert_eq!(of(&f).groups[0].aside, 4);
+    // Something else of it was dropped, wherever.
+    owned(&mut f, Carries::Data, 2, 0);
+    f.drops[5].reason = Some(3);
+    let d = of(&f);
+    let group = d.groups.iter().find(|g| g.reason == "NETFILTER_DROP").unwrap();
+    assert_eq!((group.count, group.aside), (5, 3));
+}

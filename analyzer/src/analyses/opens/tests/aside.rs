@@ -1,6 +1,6 @@
 //! Attempts that fail beside work that goes well.
 
-use netmortem_formats::capture::{Snapshot, SnapshotWhen};
+use netmortem_formats::capture::SnapshotWhen;
 
 use super::scans::{facts as refused, told};
 use crate::Confidence;
@@ -10,7 +10,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::snapshots::spaces::Spaces;
-use crate::testing::Script;
+use crate::testing::listed;
 
 const S: i64 = 1_000_000_000;
 
@@ -151,18 +151,16 @@ fn what_somebody_may_miss_is_wrong() {
 
 /// Sockets that listen in the namespace of 10.0.0.9.
 fn spaces(at: &str) -> Spaces {
-    let mut capture = Script::new("6.18.44", &[]).capture();
-    let sockets = format!("netns=1 proto=tcp state=listen src={at}\n");
-    let lists = [
-        ("addresses", "netns=1 ifindex=2 address=10.0.0.9/24\n"),
-        ("sockets", &sockets),
-    ];
-    for when in [SnapshotWhen::Start, SnapshotWhen::End] {
-        capture.snapshots.extend(lists.map(|(what, text)| Snapshot {
-            what: what.into(),
-            when,
-            text: text.as_bytes().to_vec(),
-        }));
-    }
-    Spaces::of(&capture)
+    let addresses = (
+        "addresses",
+        SnapshotWhen::Start,
+        "netns=1 ifindex=2 address=10.0.0.9/24\n",
+    );
+    let sockets = format!("netns=1 proto=tcp state=listen src={at} if=0 cookie=0x1\n");
+    let sockets = |when| ("sockets", when, sockets.as_str());
+    Spaces::of(&listed(&[
+        addresses,
+        sockets(SnapshotWhen::Start),
+        sockets(SnapshotWhen::End),
+    ]))
 }

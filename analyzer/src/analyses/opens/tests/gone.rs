@@ -9,23 +9,16 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::OpenEnd;
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::whose::{Carries, Owner};
 
 const S: i64 = 1_000_000_000;
 
 fn dropped(f: &mut Facts, connection: u32, dev: &str, carries: Carries) {
     f.drops.push(DropRow {
-        time_ns: S,
-        cpu: 0,
-        reason: Some(6),
         location: 1,
         dev: Name::new(dev.as_bytes()),
-        skb_id: None,
-        protocol: 0x0800,
-        expected: Some(false),
-        background: false,
         why: "a rule or policy of nftables",
-        confidence: Confidence::Strong,
         owner: Some(Owner {
             connection: Some(ConnectionId(connection)),
             carries,
@@ -33,12 +26,18 @@ fn dropped(f: &mut Facts, connection: u32, dev: &str, carries: Carries) {
             pid: 0,
             confidence: Confidence::Strong,
         }),
-        icmp: None,
-        cut_from: None,
-        sk: 0,
-        to: None,
-        repair: None,
+        ..crate::testing::drop_at(S)
     });
+}
+
+/// A connection to 10.0.0.`to`:8080 that had data.
+fn row(n: u32, to: u8) -> ConnectionRow {
+    ConnectionRow {
+        daddr: Some([10, 0, 0, to].into()),
+        dport: 8080,
+        bytes_in: 1,
+        ..crate::testing::tcp::connection(n)
+    }
 }
 
 #[test]
@@ -61,6 +60,11 @@ fn where_all_syns_were_dropped_is_told() {
     assert_eq!(shut(["br0"; 3], Carries::Data), None);
     let mut f = facts(3, &[]);
     (0..2).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
+    assert_eq!(told(&f).0.failed[0].shut, None);
+    // Refused: by who got another one.
+    (2..3).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
+    assert!(told(&f).0.failed[0].shut.is_some());
+    f.opens.iter_mut().for_each(|o| o.end = OpenEnd::Refused);
     assert_eq!(told(&f).0.failed[0].shut, None);
 }
 
@@ -101,6 +105,15 @@ fn where_a_program_went_before_is_told() {
         f.opens.iter_mut().skip(4).for_each(|o| o.start_ns += 2 * S);
     });
     none(&|f| f.opens.push(attempt(31, 2, (9, 8080), OpenEnd::Established)));
+    // One of two that were left once; a connection of before that is still used; all opened at once.
+    none(&|f| f.opens.push(attempt(0, 1, (7, 8080), OpenEnd::Established)));
+    none(&|f| {
+        f.connections = vec![ConnectionRow {
+            last_ns: 2 * S,
+            ..row(0, 8)
+        }]
+    });
+    none(&|f| f.opens[..4].iter_mut().for_each(|o| o.start_ns = 0));
 }
 
 #[test]
@@ -117,4 +130,7 @@ fn who_is_refused_where_nobody_ever_was_is_wrong() {
     let once = attempt(40, 2, (9, 8080), OpenEnd::Established);
     assert_eq!(tone(20, &|f| f.opens.push(once.clone())), Tone::Notice);
     assert_eq!(tone(20, &|f| f.gaps.push(crate::testing::gap(0, S))), Tone::Notice);
+    // So do connections that are older than the recording; and of whom no process is known nothing is.
+    assert_eq!(tone(20, &|f| f.connections = vec![row(0, 9)]), Tone::Notice);
+    assert_eq!(tone(20, &|f| f.opens.iter_mut().for_each(|o| o.pid = 0)), Tone::Notice);
 }
