@@ -35,15 +35,21 @@ const NEEDED: [&str; 4] = [
     "net:net_dev_start_xmit",
 ];
 
-/// Whether all of a group are such.
-pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> bool {
+/// The JSON says whether, as it did before it was known how many are of others.
+#[expect(clippy::trivially_copy_pass_by_ref, clippy::ref_option, reason = "serde's way")]
+pub(super) fn whether<S: serde::Serializer>(others: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_bool(others.is_some())
+}
+
+/// Whether a group is of such, but for a few: how many of it are of others, or of nobody known.
+pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<u64> {
     let by_chance = group.qdisc.as_deref() == Some("netem");
     if group.reason != QUEUE_FULL || by_chance || rows.is_empty() || !facts.gaps.is_empty() {
-        return false;
+        return None;
     }
     let repaired = rows.iter().filter(|d| d.repair.is_some()).count() as f64;
     if repaired < NEARLY * rows.len() as f64 || not_recorded(facts, &NEEDED).is_some() {
-        return false;
+        return None;
     }
     // First and last loss of each, and how many.
     let mut lost: FxHashMap<ConnectionId, (i64, i64, u64)> = FxHashMap::default();
@@ -62,7 +68,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
     let theirs: u64 = lost.values().map(|l| l.2).fold(0, u64::saturating_add);
     let others = (rows.len() as u64).saturating_sub(theirs);
     if others > OTHERS || others.saturating_mul(UNKNOWN) > rows.len() as u64 {
-        return false;
+        return None;
     }
     let mut during: FxHashMap<ConnectionId, (i64, i64)> = FxHashMap::default();
     for (c, l) in lost.iter().flat_map(|(c, l)| both(*c).map(move |c| (c, l))) {
@@ -103,5 +109,6 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> boo
         .filter(|p| p.started_ns.is_some() && p.dev.text() == group.dev);
     let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
     let fills = left > 0 && sent as f64 >= MOST * left as f64;
-    fills && lost.iter().all(few) && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c))
+    let theirs = fills && lost.iter().all(few);
+    (theirs && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c))).then_some(others)
 }

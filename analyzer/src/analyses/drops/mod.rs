@@ -121,8 +121,9 @@ pub struct Group {
     pub refused_by: Option<String>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
     pub same_mac: Option<String>,
-    /// Few of what transfers sent that fill this queue by themselves: TCP finds its rate so.
-    pub finds_rate: bool,
+    /// Few of what transfers sent that fill this queue by themselves, TCP finds its rate so: how many are of others.
+    #[serde(serialize_with = "finds_rate::whether")]
+    pub finds_rate: Option<u64>,
     /// Of a full queue: many hosts that answer one at once.
     pub incast: Option<Incast>,
     /// Of packets with a wrong checksum, wherever in this host that was found: between which hosts they were damaged.

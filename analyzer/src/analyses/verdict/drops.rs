@@ -326,7 +326,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
             let harmless = all().all(|g| {
                 let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
-                noise || by_rule(g) || told(g) || g.finds_rate
+                noise || by_rule(g) || told(g) || g.finds_rate.is_some()
             });
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW

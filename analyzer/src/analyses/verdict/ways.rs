@@ -32,9 +32,16 @@ pub(super) fn damaged(d: &Damaged) -> String {
     format!("{to}, of {} units with payload that came so{between}", d.came)
 }
 
-/// Of transfers that fill a queue by themselves.
-pub(super) fn finds_rate() -> String {
-    "few of a transfer that has most of this queue, on which nobody awaits answers, and sent again before a timer ran out: TCP finds its rate so, inferred".into()
+/// Of transfers that fill a queue by themselves, and how many are of others.
+pub(super) fn finds_rate(others: u64) -> String {
+    let but = match others {
+        0 => "few",
+        1 => "one is another's, or it is not known whose; the others are few",
+        n => &format!("{n} are others', or it is not known whose; the rest are few"),
+    };
+    format!(
+        "{but} of a transfer that has most of this queue, on which nobody awaits answers, and sent again before a timer ran out: TCP finds its rate so, inferred"
+    )
 }
 
 /// `in 122 moments of p50 6.10 ms, in each of which p50 9 of 12 hosts ...`

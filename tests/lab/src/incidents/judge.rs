@@ -16,7 +16,7 @@ use super::scene::{Kind, Scene};
 /// Where the cause was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// In the first sentence (of a healthy recording: it does not alarm).
+    /// In the first sentence (of what is healthy or harmless: it does not alarm).
     First,
     /// On the first page only.
     Page,
@@ -146,18 +146,18 @@ impl Table {
     /// How many incidents there are, how many are named in the first sentence, how many on the first page (these included).
     pub fn named(&self) -> (usize, usize, usize) {
         let of = |wanted: &[Said]| {
-            let incidents = self.0.iter().filter(|j| j.kind != Kind::Healthy);
+            let incidents = self.0.iter().filter(|j| !j.kind.is_quiet());
             incidents.filter(|j| wanted.contains(&j.said)).count()
         };
         let all = of(&[Said::First, Said::Page, Said::No, Said::False]);
         (all, of(&[Said::First]), of(&[Said::First, Said::Page]))
     }
-    /// How many healthy recordings there are, and of how many a false alarm was raised.
+    /// How many healthy recordings and harmless pairs there are, and of how many a false alarm was raised.
     pub fn alarms(&self) -> (usize, usize) {
         let healthy = self
             .0
             .iter()
-            .filter(|j| j.kind == Kind::Healthy && j.said != Said::Absent);
+            .filter(|j| j.kind.is_quiet() && j.said != Said::Absent);
         (
             healthy.clone().count(),
             healthy.filter(|j| j.said == Said::False).count(),
