@@ -197,6 +197,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     for m in &mut metrics {
         m.judge(options, weights);
     }
+    judged::recurs::judge(&mut metrics);
     for r in &mut rates {
         r.adds(&breakdowns);
         r.judge(options, weights);
@@ -235,7 +236,8 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     judged::fewer::in_part(&mut metrics);
     judged::fewer::in_no_stage(&mut metrics, &rates);
     if !in_part {
-        judged::unfelt::moderate(&mut metrics, &mut rates, &servers.asks, [b, a], options);
+        let upstream = judged::upstream::moderate(&mut metrics, &servers.asks, [b, a], options);
+        judged::unfelt::moderate(&mut metrics, &mut rates, &servers.asks, [b, a], &upstream, options);
     }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::above::above;
 use super::weights::weight;
-use super::{beside, slowest};
+use super::{beside, recurs, slowest};
 use crate::diff::Withheld;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::{
@@ -106,6 +106,11 @@ pub struct Metric {
     /// Longer, and by less than anyone who waits for an answer feels.
     #[serde(skip)]
     pub unfelt: bool,
+    /// Parts of the time in which some values are longer than any of the other side, before and after; and whether that is why it is called so.
+    #[serde(skip)]
+    pub(in crate::diff) beyond: [usize; 2],
+    #[serde(skip)]
+    pub(in crate::diff) recurs: bool,
 }
 
 impl Metric {
@@ -372,6 +377,8 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
         outcome: Outcome::Same,
         mix: None,
         unfelt: false,
+        beyond: recurs::parts(&vb, &va),
+        recurs: false,
     })
 }
 

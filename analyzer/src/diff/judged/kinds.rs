@@ -33,6 +33,8 @@ const HALF: f64 = 0.5;
 /// Kinds whose sizes are as close together are one, where sizes vary.
 const CLOSE: f64 = 0.05;
 const CLOSE_ANSWERS: f64 = 0.25;
+/// Sizes of requests vary where none has more than this part of them.
+const NO_SIZE: f64 = 0.3;
 /// Kinds named; how far one must move in the mixture to be.
 const NAMED: usize = 2;
 const SHARE: f64 = 0.02;
@@ -44,18 +46,27 @@ pub(super) enum By {
     Close,
     ExactAndAnswer,
     CloseAndAnswer,
+    /// Of requests whose sizes vary, and tell nothing.
+    Answer,
 }
-const ALL: [By; 4] = [By::Exact, By::Close, By::ExactAndAnswer, By::CloseAndAnswer];
+const ALL: [By; 5] = [
+    By::Exact,
+    By::Close,
+    By::ExactAndAnswer,
+    By::CloseAndAnswer,
+    By::Answer,
+];
 
 impl By {
     pub(super) fn answers(self) -> bool {
-        matches!(self, By::ExactAndAnswer | By::CloseAndAnswer)
+        matches!(self, By::ExactAndAnswer | By::CloseAndAnswer | By::Answer)
     }
     fn key(self, o: &One) -> (i64, i64) {
         let step = |bytes: i64, close: f64| ((bytes.max(1) as f64).ln() / (1.0 + close).ln()).round() as i64;
         let request = match self {
             By::Exact | By::ExactAndAnswer => o.request,
             By::Close | By::CloseAndAnswer => step(o.request, CLOSE),
+            By::Answer => 0,
         };
         let answer = if self.answers() {
             step(o.answer, CLOSE_ANSWERS)
@@ -102,7 +113,8 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
         let sides = moves.each_ref().map(|side| of(side, &server, m.which.stage));
         let (outcome, worse) = (m.outcome, m.outcome == Outcome::Worse);
         let shifts: Vec<&Shift> = m.shifts.iter().filter(|s| s.outcome == outcome).collect();
-        let found = ALL.iter().find_map(|by| explained(*by, &sides, &shifts, o));
+        let mut ways = ALL.iter().filter(|by| **by != By::Answer || vary(&sides));
+        let found = ways.find_map(|by| explained(*by, &sides, &shifts, o));
         let said = |mixture: bool| out.iter().any(|k: &Kinds| k.server == server && k.mixture == mixture);
         match found {
             Some(words) => {
@@ -165,6 +177,14 @@ fn of(side: &[Moves], server: &str, stage: &str) -> Vec<One> {
         })
     };
     own.filter_map(one).collect()
+}
+
+/// Whether the sizes of requests tell nothing: they vary.
+pub(super) fn vary(sides: &[Vec<One>; 2]) -> bool {
+    let of = kinds(By::Close, sides);
+    let n = |k: &Kind| k[0].len() + k[1].len();
+    let (most, all) = (of.values().map(n).max().unwrap_or(0), sides[0].len() + sides[1].len());
+    most as f64 <= NO_SIZE * all as f64
 }
 
 pub(super) fn kinds(by: By, sides: &[Vec<One>; 2]) -> BTreeMap<(i64, i64), Kind> {
@@ -288,7 +308,8 @@ fn explained(by: By, sides: &[Vec<One>; 2], shifts: &[&Shift], o: &DiffOptions) 
 /// That more than half of a shift is of the mixture, where what is left is no little.
 fn in_part(sides: &[Vec<One>; 2], s: &Shift) -> Option<String> {
     let half = |by: &By| weighted(*by, sides, s).filter(|w| w.rest < HALF * w.raw.abs());
-    let w = ALL.iter().find_map(half)?;
+    let mut ways = ALL.iter().filter(|by| **by != By::Answer || vary(sides));
+    let w = ways.find_map(half)?;
     Some(format!(
         "a part of it is another mixture of requests: of one mixture p{} {} -> {}",
         s.percent,
@@ -327,9 +348,13 @@ fn words(
         let ns: Vec<i64> = k.iter().flatten().map(|o| o.at.value).collect();
         let took = nearest_rank(&mut ns.clone(), 50)
             .map_or_else(String::new, |ns| format!(", which take p50 {}", duration(ns)));
+        let request = match by {
+            By::Answer => String::new(),
+            _ => format!("of {}", bytes(k, |o| o.request)),
+        };
         format!(
-            "of {}{answer} {:.0} % -> {:.0} %{took}",
-            bytes(k, |o| o.request),
+            "{} {:.0} % -> {:.0} %{took}",
+            format!("{request}{answer}").trim_start(),
             100.0 * share(k, 0),
             100.0 * share(k, 1)
         )

@@ -1,7 +1,7 @@
 //! A shift of answers that is in requests of one size: the others are as quick as before, of one mixture.
 
 use super::compare::Shift;
-use super::kinds::{By, COUNTERPART, Kind, One, kinds, percentile, plain, weights};
+use super::kinds::{By, COUNTERPART, Kind, One, kinds, percentile, plain, vary, weights};
 use crate::analyses::verdict::{duration, size};
 use crate::diff::sides::options::DiffOptions;
 use crate::stat::nearest_rank;
@@ -29,7 +29,10 @@ pub(super) fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &Dif
         )?;
         (by as f64 >= (x as f64 * relative).max(absolute) && p.p <= CHANCE).then_some((x, y))
     };
-    for by in [By::Exact, By::Close, By::CloseAndAnswer] {
+    for by in [By::Exact, By::Close, By::CloseAndAnswer, By::Answer] {
+        if by == By::Answer && !vary(sides) {
+            continue;
+        }
         let kinds = kinds(by, sides);
         let enough = |k: &&Kind| k.iter().all(|side| side.len() >= TOLD_OF);
         let mut those: Vec<(&Kind, i64, i64)> = (kinds.values().filter(enough))
@@ -59,14 +62,18 @@ pub(super) fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &Dif
             true => format!(" with answers of {}", size(answers)),
             false => String::new(),
         };
+        let request = match by {
+            By::Answer => String::new(),
+            _ => format!("of {}", size(bytes)),
+        };
         let more = match those.len() {
             1 => String::new(),
             2 => " and of 1 other size".into(),
             n => format!(" and of {} other sizes", n - 1),
         };
         return Some(format!(
-            "it is in requests of {}{answers}{more}: p50 {} -> {}, n {} -> {}; the others are as quick as before, of one mixture p{} {} -> {}",
-            size(bytes),
+            "it is in requests {}{more}: p50 {} -> {}, n {} -> {}; the others are as quick as before, of one mixture p{} {} -> {}",
+            format!("{request}{answers}").trim_start(),
             duration(*x),
             duration(*y),
             first[0].len(),

@@ -74,6 +74,15 @@ fn surely(m: &Metric) -> bool {
     m.shifts.iter().any(|s| s.percent == 90 && s.significant)
 }
 
+/// Whether it would be told that the slowest are slower after, or were before.
+pub(super) fn is_told(m: &Metric, outcome: Outcome) -> bool {
+    let (x, y) = match outcome {
+        Outcome::Better => (&m.after, &m.before),
+        _ => (&m.before, &m.after),
+    };
+    !surely(m) && a_tenth(x, y) || longer(x, y)
+}
+
 fn words(m: &Metric) -> Option<String> {
     let server = server(m);
     if !surely(m) && a_tenth(&m.before, &m.after) {

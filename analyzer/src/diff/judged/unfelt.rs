@@ -58,7 +58,7 @@ pub(in crate::diff) fn fronts<'m>(metrics: &'m [Metric], asks: &[Asks]) -> Vec<&
 }
 
 /// Servers of a side that are asked from outside of the recording: [`FEW`] times or more, and of what all servers are asked no small part.
-fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
+pub(super) fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
     let (mut by, mut all) = (BTreeMap::<String, usize>::new(), 0usize);
     for r in side {
         let alone = |c: ConnectionId| {
@@ -79,17 +79,18 @@ fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
     by.into_iter().filter(|(_, n)| many(*n)).map(|(name, _)| name).collect()
 }
 
-/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `None`: something is worse there, or nothing would have shown it.
-fn answered(metrics: &[Metric], asks: &[Asks], outside: &BTreeSet<String>) -> Option<i64> {
-    let worse = |m: &Metric| m.which.ledger == LEDGER && m.outcome == Outcome::Worse;
-    if metrics.iter().any(worse) || !tails::said(metrics).is_empty() {
+/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `None`: something is worse (better) there, or nothing would have shown it.
+fn answered(metrics: &[Metric], asks: &[Asks], outside: &BTreeSet<String>, outcome: Outcome) -> Option<i64> {
+    let moved = |m: &Metric| m.which.ledger == LEDGER && m.outcome == outcome;
+    let worse = outcome == Outcome::Worse;
+    if metrics.iter().any(moved) || worse && !tails::said(metrics).is_empty() {
         return None;
     }
     let shows = |m: &Metric| {
         let middle = m.shifts.iter().find(|s| s.percent == 50);
         let seen = middle.is_some_and(|s| {
             let least = s.before.max(s.after) as f64 * SHOWN;
-            s.outcome == Outcome::Better || s.minimum_detectable.is_some_and(|ns| ns as f64 <= least)
+            s.outcome == opposite(outcome) || s.minimum_detectable.is_some_and(|ns| ns as f64 <= least)
         });
         m.before.n.min(m.after.n) >= ENOUGH && seen
     };
@@ -106,28 +107,43 @@ fn answered(metrics: &[Metric], asks: &[Asks], outside: &BTreeSet<String>) -> Op
     theirs?.into_iter().chain([answer]).min()
 }
 
-/// Calls changed, and marks, what nobody feels.
+fn opposite(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Worse => Outcome::Better,
+        _ => Outcome::Worse,
+    }
+}
+
+/// Calls changed, and marks, what nobody feels; `upstream`: servers whose answers users do not wait for longer, or less long.
 pub(in crate::diff) fn moderate(
     metrics: &mut [Metric],
     rates: &mut [Rate],
     asks: &[Asks],
     sides: [&[Recording<'_>]; 2],
+    upstream: &BTreeSet<String>,
     o: &DiffOptions,
 ) {
-    let beneath = |m: &Metric| BENEATH.contains(&m.which.ledger) && m.outcome == Outcome::Worse;
     let outside = sides.iter().flat_map(|side| asked_from_outside(side)).collect();
-    let Some(answer) = answered(metrics, asks, &outside) else {
-        return;
-    };
-    let felt = (answer as f64 * FELT) as i64;
-    let sides = sides.map(|side| (side, mixture_of(side)));
-    for m in metrics.iter_mut().filter(|m| beneath(m)) {
-        let longest = m.shifts.iter().filter(|s| s.outcome == Outcome::Worse).map(|s| s.shift);
-        if longest.max().unwrap_or(0) < felt || of_no_answer(m, &sides, felt, o) {
-            m.becomes_changed(Outcome::Worse);
-            m.unfelt = true;
+    let sides = sides.map(|side| (side, in_turns(side, upstream)));
+    for outcome in [Outcome::Better, Outcome::Worse] {
+        let beneath = |m: &Metric| BENEATH.contains(&m.which.ledger) && m.outcome == outcome;
+        let Some(answer) = answered(metrics, asks, &outside, outcome) else {
+            continue;
+        };
+        let felt = (answer as f64 * FELT) as i64;
+        for m in metrics.iter_mut().filter(|m| beneath(m)) {
+            let far = m.shifts.iter().filter(|s| s.outcome == outcome);
+            let farthest = far.map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
+            if farthest < felt || of_no_answer(m, &sides, (outcome, felt), o) {
+                m.becomes_changed(outcome);
+                m.unfelt = true;
+            }
         }
     }
+    if answered(metrics, asks, &outside, Outcome::Worse).is_none() {
+        return;
+    }
+    super::alone::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
     // What the kernel does at a time says less; what is no harm by itself stays a change.
     let inner = |r: &&mut Rate| r.outcome == Outcome::Worse && r.metric.starts_with("poll.");
     for r in rates.iter_mut().filter(inner) {
@@ -135,11 +151,12 @@ pub(in crate::diff) fn moderate(
     }
 }
 
-/// Sockets that speak in turns, by recording.
-fn mixture_of(side: &[Recording<'_>]) -> Vec<BTreeSet<ConnectionId>> {
+/// Sockets that speak in turns, but with these servers, by recording.
+fn in_turns(side: &[Recording<'_>], but: &BTreeSet<String>) -> Vec<BTreeSet<ConnectionId>> {
     let of = |r: &Recording<'_>| {
         let all = sockets(r.facts);
-        let turns = all.iter().filter(|s| s.in_turns);
+        let with = |c, role| server(r, c, role).is_some_and(|name| but.contains(&name));
+        let turns = (all.iter()).filter(|s| s.in_turns && !(!but.is_empty() && with(s.connection, s.role)));
         turns.map(|s| s.connection).collect()
     };
     side.iter().map(of).collect()
@@ -149,7 +166,7 @@ fn mixture_of(side: &[Recording<'_>]) -> Vec<BTreeSet<ConnectionId>> {
 fn of_no_answer(
     m: &Metric,
     sides: &[(&[Recording<'_>], Vec<BTreeSet<ConnectionId>>); 2],
-    felt: i64,
+    (outcome, felt): (Outcome, i64),
     o: &DiffOptions,
 ) -> bool {
     let own = |(side, turns): &(&[Recording<'_>], Vec<BTreeSet<ConnectionId>>)| {
@@ -159,7 +176,7 @@ fn of_no_answer(
         return false;
     };
     let n = b.len().min(a.len());
-    m.shifts.iter().filter(|s| s.outcome == Outcome::Worse).all(|s| {
+    m.shifts.iter().filter(|s| s.outcome == outcome).all(|s| {
         let enough = PERCENTS.iter().any(|(p, need)| *p == s.percent && n >= *need);
         let at = |v: &mut Vec<i64>| nearest_rank(v, s.percent as usize);
         let (relative, absolute) = match s.percent {
@@ -169,7 +186,10 @@ fn of_no_answer(
         let moved = at(&mut b).zip(at(&mut a));
         enough
             && moved.is_some_and(|(b, a)| {
-                let by = a.saturating_sub(b);
+                let by = match outcome {
+                    Outcome::Worse => a.saturating_sub(b),
+                    _ => b.saturating_sub(a),
+                };
                 by < felt || by < ((b as f64 * relative) as i64).max(absolute)
             })
     })

@@ -11,7 +11,7 @@ use crate::diff::judged::{
     beside,
     compare::{Metric, Shift},
     rates::{Kind, Rate},
-    tails,
+    recurs, tails,
 };
 use crate::diff::servers::{Servers, answers::LEDGER, asks::Asks, clients::server_of, held, parts, pools, reopened};
 use crate::diff::sides::options::DiffOptions;
@@ -153,7 +153,7 @@ impl Leading<'_> {
             let answers = matches!(m.which.stage, "call" | "response");
             let service = m.which.service.as_deref().filter(|_| answers);
             let turns = reopened::among(&self.servers.asks, service);
-            let tenth = if answers { tails::beside(m) } else { String::new() };
+            let tenth = if answers { tails::beside(m) } else { String::new() } + &recurs::words(m);
             let mut sentence = format!("{first}: {}, {n}{turns}{tenth}", moved(s));
             let kind = (self.servers.kinds.iter())
                 .find(|k| !k.mixture && k.worse == longer && Some(k.server.as_str()) == service);

@@ -212,11 +212,14 @@ impl Judged<'_> {
         let ways = self.servers.ways.iter().filter(told).take(NAMED_MOST);
         lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
-        // Pauses, streams and servers that stop are called without a test.
-        let tested = match outcome {
-            Outcome::Worse => all.contains(&Outcome::Worse),
-            _ => all.iter().any(|o| *o != Outcome::Same),
+        // Pauses, streams, servers that stop and what comes again and again are called without a test.
+        let untested = self.metrics.iter().filter(|m| !m.unfelt && m.recurs && m.outcome != Outcome::Same);
+        let untested = untested.filter(|m| outcome != Outcome::Worse || m.outcome == outcome).count();
+        let called = match outcome {
+            Outcome::Worse => count(Outcome::Worse),
+            _ => all.iter().filter(|o| **o != Outcome::Same).count(),
         };
+        let tested = called > untested;
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));
         let rest = match outcome {

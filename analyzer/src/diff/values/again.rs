@@ -13,10 +13,12 @@ use super::service::{self, Service};
 use crate::diff::sides::options::Recording;
 use crate::facts::ConnectionId;
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
-use crate::reconstruct::transmit::tables::TxKind;
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// The rate of calls that sent segments again.
 pub(in crate::diff) const RETRANSMITS: &str = "tcp.retransmits";
+/// The rate of those by a retransmission timer.
+pub(in crate::diff) const RTO: &str = "tcp.rto";
 /// Payload of a full segment on Ethernet with timestamps. Which size a connection's segments have no table tells.
 const SEGMENT: u32 = 1_448;
 /// Segments that a service must have on each side to be compared by itself.
@@ -59,6 +61,11 @@ fn metric(of: &Service) -> String {
     format!("{RETRANSMITS}[{}]", service::name(of))
 }
 
+/// Full segments that a row's payload is.
+pub(in crate::diff) fn segments(row: &TxRow) -> u32 {
+    row.bytes.map_or(1, |n| n.div_ceil(SEGMENT).max(1))
+}
+
 /// How long any of these spans lasts.
 pub(in crate::diff) fn length(mut spans: Vec<(i64, i64)>) -> i64 {
     spans.sort_unstable();
@@ -81,7 +88,7 @@ pub(in crate::diff) fn again(r: &Recording<'_>, out: &mut Counted, block: impl F
         let Some(b) = block(row.t_ack_ns.unwrap_or(row.t_sched_ns)) else {
             continue;
         };
-        let segments = f64::from(row.bytes.map_or(1, |n| n.div_ceil(SEGMENT).max(1)));
+        let segments = f64::from(segments(row));
         let service = of(row.connection);
         for whose in [None, service].into_iter().take(1 + usize::from(service.is_some())) {
             out.expose(Exposure::Data(whose.as_ref().map(service::name)), b, segments);
@@ -118,7 +125,7 @@ pub(in crate::diff) fn again(r: &Recording<'_>, out: &mut Counted, block: impl F
         if t.class == RetransmitClass::Rto {
             let meaning =
                 "retransmission timeouts, per data segment acknowledged or sent again (of at most 1448 bytes)";
-            out.count(key("tcp.rto".into(), meaning), Exposure::Data(None), b, 1.0);
+            out.count(key(RTO.into(), meaning), Exposure::Data(None), b, 1.0);
         }
     }
     for (whose, spans) in spans {

@@ -193,6 +193,18 @@ impl Counted {
     }
 }
 
+/// The rate that a drop counts for; `None`: for none.
+pub(in crate::diff) fn drop_metric(r: &Recording<'_>, d: &DropRow) -> Option<String> {
+    let here = d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
+    let names = &r.facts.names;
+    let reason = match (names.drop_reason(d.reason), names.location(d.location)) {
+        (Cell::Str(s), _) | (_, Cell::Str(s)) => s,
+        _ => "unknown".into(),
+    };
+    let prefix = if d.background { "drops.background" } else { "drops" };
+    here.then(|| format!("{prefix}.{reason}"))
+}
+
 /// Counts in one recording.
 pub(in crate::diff) fn counted(r: &Recording<'_>) -> Counted {
     let mut out = Counted::default();
@@ -206,23 +218,15 @@ pub(in crate::diff) fn counted(r: &Recording<'_>) -> Counted {
             out.expose(Exposure::Skbs, b, 1.0);
         }
     }
-    let drop = |what: String, d: &DropRow| {
-        // More of the kernel's own traffic without a route is no regression.
-        let (prefix, worse) = match d.background {
-            true => ("drops.background", false),
-            false => ("drops", true),
-        };
+    let drop = |metric: String, d: &DropRow| {
         let meaning = drops::kind(d.expected, d.background).meaning;
-        Key::new(format!("{prefix}.{what}"), meaning, Kind::Events, worse).needs(&["skb:kfree_skb"])
+        // More of the kernel's own traffic without a route is no regression.
+        Key::new(metric, meaning, Kind::Events, !d.background).needs(&["skb:kfree_skb"])
     };
-    let here = |d: &DropRow| d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
-    for d in f.drops.iter().filter(|d| here(d)) {
-        let Some(b) = block(d.time_ns) else { continue };
-        let reason = match (f.names.drop_reason(d.reason), f.names.location(d.location)) {
-            (Cell::Str(s), _) | (_, Cell::Str(s)) => s.into_owned(),
-            _ => "unknown".into(),
-        };
-        out.count(drop(reason, d), Exposure::Skbs, b, 1.0);
+    for d in &f.drops {
+        if let Some((b, metric)) = block(d.time_ns).zip(drop_metric(r, d)) {
+            out.count(drop(metric, d), Exposure::Skbs, b, 1.0);
+        }
     }
     receive(r, &mut out, block);
     transmit(r, &mut out, block);
