@@ -118,6 +118,8 @@ pub struct Facts {
     pub verdict_pauses: Vec<Pause>,
     /// Process and name of each thread, where a list of tasks tells.
     pub processes: FxHashMap<i32, (i32, Name)>,
+    /// The process that holds the listening TCP sockets of a port, where that is one only and a list of sockets tells.
+    pub listened_by: FxHashMap<u16, i32>,
     /// What TCP sockets agreed on with their other end, where a list of sockets tells.
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
     /// TCP sockets that listened at each port, where a list of sockets tells.

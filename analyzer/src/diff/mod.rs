@@ -47,6 +47,8 @@ pub use sides::settings::SettingChange;
 pub use values::breakdown::{Breakdown, Part};
 pub use values::metrics::Which;
 
+use std::collections::BTreeSet;
+
 use crate::facts::Facts;
 use crate::stat::weighted_holm;
 
@@ -127,9 +129,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         r.by_port = hidden;
     }
     let mut parity = sides::parity::checks(&sides.0, &sides.1);
-    let (left_out, told) = sides::common::left_out(&sides.0, &sides.1).unzip();
-    parity.extend(told);
-    let left_of = |at: usize, nth: usize| left_out.as_ref()?.get(at)?.get(nth);
+    let left_out = sides::common::left_out(&sides.0, &sides.1);
+    parity.extend(left_out.as_ref().map(|l| l.check.clone()));
+    let left_of = |at: usize, nth: usize| left_out.as_ref()?.of.get(at)?.get(nth);
     for (nth, r) in sides.0.iter_mut().enumerate() {
         r.left_out = left_of(0, nth);
     }
@@ -209,6 +211,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let windows = options.before_window.is_some() || options.after_window.is_some();
     if prevented.is_none() && !windows && !hidden && !in_part {
         servers.gave_up = servers::gave_up::told(b, a, &mut servers.asks);
+        servers.detours = servers::detours::of(b, a);
     }
     for m in changed {
         let worse = m.outcome == Outcome::Worse;
@@ -236,8 +239,19 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     judged::fewer::in_part(&mut metrics);
     judged::fewer::in_no_stage(&mut metrics, &rates);
     if !in_part {
-        let upstream = judged::upstream::moderate(&mut metrics, &servers.asks, [b, a], options);
-        judged::unfelt::moderate(&mut metrics, &mut rates, &servers.asks, [b, a], &upstream, options);
+        let upstream = judged::upstream::moderate(&mut metrics, [b, a], options);
+        let mixed = servers.kinds.iter().filter(|k| k.mixture);
+        let mixed = mixed.map(|k| servers::clients::server_of(&k.server).to_owned());
+        let others: BTreeSet<String> = upstream.into_iter().chain(mixed).collect();
+        judged::unfelt::moderate(
+            &mut metrics,
+            &mut rates,
+            &servers.asks,
+            [b, a],
+            &others,
+            &servers.devices,
+            options,
+        );
     }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
@@ -249,6 +263,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     if prevented.is_none() && !in_part {
         servers.ceilings = servers::pools::ceilings([b, a], &metrics, &servers.asks, options);
     }
+    servers.left_out = left_out.as_ref().map(|l| l.transfers.clone()).unwrap_or_default();
     servers.transfers = judged::beside::left_by([b, a], &settings);
     stand_beside(&mut settings, &metrics, &rates, &servers);
     let counters = sides::kernel::differ(b, a, options);
@@ -261,10 +276,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     let (causes, speeds) = match prevented {
         // Services are told by their addresses.
-        None if !parts && !hidden && !in_part => (
-            said::causes::said(b, a, &servers.gave_up),
-            values::speed::Speeds::of(b, a),
-        ),
+        None if !parts && !hidden && !in_part => (said::causes::said(b, a, &servers), values::speed::Speeds::of(b, a)),
         _ => <_>::default(),
     };
     let verdict = said::verdict::Judged {

@@ -338,10 +338,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         by_program: identity.programs,
         reinjected: identity.reinjected,
         verdict_pauses: identity.pauses,
-        processes: match counted {
-            true => processes,
-            false => FxHashMap::default(),
-        },
+        processes: if counted { processes } else { FxHashMap::default() },
+        listened_by: if counted { listeners_of } else { FxHashMap::default() },
         negotiated,
         listeners: listeners::listeners(capture),
         listening,

@@ -70,6 +70,10 @@ impl<'f> Socket<'f> {
         let rows = self.responses.iter().filter(|r| !r.overlap);
         rows.filter_map(|r| Some((r.response_ns()?, r)))
     }
+    /// Requests and answers that went over it.
+    pub(crate) fn turns(&self) -> usize {
+        self.judged_responses().count().max(self.judged_turnarounds().count())
+    }
     /// When it was last read.
     pub(super) fn last_read(&self) -> Option<i64> {
         let answers = self

@@ -46,15 +46,21 @@ pub struct Fallback {
     pub unresolved_on: String,
 }
 
-/// The attempt that the same thread made instead.
-fn instead<'o>(stood: &FxHashMap<(i32, u16), Vec<&'o OpenRow>>, r: &OpenRow) -> Option<&'o OpenRow> {
+/// Attempts of a thread to a port of one family that stood, ascending, and how many of these are the one of another attempt.
+type Stood<'o> = FxHashMap<(i32, u16, bool), (Vec<&'o OpenRow>, usize)>;
+
+/// The attempt that the same thread made instead; of a thread that has many under way each is the one of one, in their order.
+fn instead<'o>(stood: &mut Stood<'o>, r: &OpenRow) -> Option<&'o OpenRow> {
     let (to, port) = r.to?;
-    let of = stood.get(&(r.pid, port))?;
+    let (of, taken) = stood.get_mut(&(r.pid, port, !to.is_ipv4()))?;
     let from = of.partition_point(|o| o.start_ns < r.start_ns.saturating_add(WAITED_NS));
-    let until = r.end_ns.saturating_add(AT_ONCE_NS);
-    let mut later = of.get(from..)?.iter().take_while(|o| o.start_ns <= until);
-    let other = later.find(|o| o.to.is_some_and(|(a, _)| a.is_ipv4() != to.is_ipv4()))?;
-    Some(*other)
+    let at = from.max(*taken);
+    let other = *of.get(at)?;
+    if other.start_ns > r.end_ns.saturating_add(AT_ONCE_NS) {
+        return None;
+    }
+    *taken = at.saturating_add(1);
+    Some(other)
 }
 
 /// The device on which an address was asked for without ever becoming known.
@@ -66,23 +72,25 @@ fn unresolved(facts: &Facts, address: IpAddr) -> Option<String> {
         .then(|| dev.text().into_owned())
 }
 
-pub(super) fn fallbacks(facts: &Facts) -> Vec<Fallback> {
+pub(crate) fn fallbacks(facts: &Facts) -> Vec<Fallback> {
     let mut by: BTreeMap<_, Vec<(&OpenRow, &OpenRow)>> = BTreeMap::new();
-    let failed = facts.opens.iter().filter(|r| {
+    let mut failed: Vec<&OpenRow> = (facts.opens.iter()).collect();
+    failed.sort_by_key(|r| r.start_ns);
+    let failed = failed.into_iter().filter(|r| {
         let end = matches!(r.end, OpenEnd::GivenUp | OpenEnd::Unreachable | OpenEnd::TimedOut);
         end && r.pid != 0 && r.confidence.is_solid()
     });
-    let mut stood: FxHashMap<(i32, u16), Vec<&OpenRow>> = FxHashMap::default();
+    let mut stood: Stood<'_> = FxHashMap::default();
     for o in facts.opens.iter().filter(|o| o.end == OpenEnd::Established) {
-        if let Some((_, port)) = o.to {
-            stood.entry((o.pid, port)).or_default().push(o);
+        if let Some((to, port)) = o.to {
+            stood.entry((o.pid, port, to.is_ipv4())).or_default().0.push(o);
         }
     }
-    for of in stood.values_mut() {
+    for (of, _) in stood.values_mut() {
         of.sort_by_key(|o| o.start_ns);
     }
     for r in failed {
-        if let Some(other) = instead(&stood, r) {
+        if let Some(other) = instead(&mut stood, r) {
             by.entry((r.to, other.to)).or_default().push((r, other));
         }
     }

@@ -49,6 +49,7 @@ pub use before::Before;
 pub(crate) use checks::checking;
 pub use failed::Failed;
 pub use fallback::Fallback;
+pub(crate) use fallback::fallbacks;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use inherited::Inherited;

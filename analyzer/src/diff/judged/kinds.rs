@@ -49,13 +49,7 @@ pub(super) enum By {
     /// Of requests whose sizes vary, and tell nothing.
     Answer,
 }
-const ALL: [By; 5] = [
-    By::Exact,
-    By::Close,
-    By::ExactAndAnswer,
-    By::CloseAndAnswer,
-    By::Answer,
-];
+const ALL: [By; 5] = [By::Exact, By::Close, By::ExactAndAnswer, By::CloseAndAnswer, By::Answer];
 
 impl By {
     pub(super) fn answers(self) -> bool {

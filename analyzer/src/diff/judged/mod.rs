@@ -1,7 +1,6 @@
 //! How far both sides are apart, how sure that is, and what is no difference of what it seems to be.
 
 pub(in crate::diff) mod above;
-pub(in crate::diff) mod alone;
 pub(in crate::diff) mod beside;
 pub(in crate::diff) mod compare;
 pub(in crate::diff) mod fewer;
@@ -15,6 +14,7 @@ pub(in crate::diff) mod rates;
 pub(in crate::diff) mod recurs;
 pub(in crate::diff) mod slowest;
 pub(in crate::diff) mod tails;
+pub(in crate::diff) mod transfers;
 pub(in crate::diff) mod unfelt;
 pub(in crate::diff) mod upstream;
 pub(in crate::diff) mod weights;

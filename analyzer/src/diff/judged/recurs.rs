@@ -84,7 +84,11 @@ mod tests {
     fn parts_are_those_with_longer_values_than_any_of_the_other_side() {
         let one = |n: i64, slow: &[i64]| At {
             time_ns: n * 10_000_000,
-            value: if slow.contains(&(n / 100)) && n % 100 < 12 { 200 } else { 1 + n % 7 },
+            value: if slow.contains(&(n / 100)) && n % 100 < 12 {
+                200
+            } else {
+                1 + n % 7
+            },
         };
         let side = |slow: &[i64]| vec![(0..1000).map(|n| one(n, slow)).collect::<Vec<_>>()];
         assert_eq!(parts(&side(&[]), &side(&[0, 2, 3, 5, 7, 9])), [0, 6]);

@@ -28,6 +28,8 @@ const ENOUGH: u64 = 100;
 const SHOWN: f64 = 0.5;
 /// Of the median answer of those that users ask: what is less is not felt.
 const FELT: f64 = 0.05;
+/// Of the part above a percentile: units that are less are not why it moved.
+const NO_PERCENTILE: f64 = 0.5;
 /// Turnarounds from outside that tell of no users: so few, or one in so many of all.
 const FEW: usize = 30;
 const SMALL: usize = 20;
@@ -79,8 +81,14 @@ pub(super) fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
     by.into_iter().filter(|(_, n)| many(*n)).map(|(name, _)| name).collect()
 }
 
-/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `None`: something is worse (better) there, or nothing would have shown it.
-fn answered(metrics: &[Metric], asks: &[Asks], outside: &BTreeSet<String>, outcome: Outcome) -> Option<i64> {
+/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `others` as below.
+/// `None`: something is worse (better) there, or nothing would have shown it.
+fn answered(
+    metrics: &[Metric],
+    asks: &[Asks],
+    [outside, others]: [&BTreeSet<String>; 2],
+    outcome: Outcome,
+) -> Option<i64> {
     let moved = |m: &Metric| m.which.ledger == LEDGER && m.outcome == outcome;
     let worse = outcome == Outcome::Worse;
     if metrics.iter().any(moved) || worse && !tails::said(metrics).is_empty() {
@@ -92,7 +100,12 @@ fn answered(metrics: &[Metric], asks: &[Asks], outside: &BTreeSet<String>, outco
             let least = s.before.max(s.after) as f64 * SHOWN;
             s.outcome == opposite(outcome) || s.minimum_detectable.is_some_and(|ns| ns as f64 <= least)
         });
-        m.before.n.min(m.after.n) >= ENOUGH && seen
+        let mixed = m
+            .which
+            .service
+            .as_deref()
+            .is_some_and(|s| others.contains(server_of(s)));
+        m.before.n.min(m.after.n) >= ENOUGH && (seen || mixed)
     };
     let fronts = fronts(metrics, asks);
     let median = |m: &Metric| Some(m.before.p50_ns?.min(m.after.p50_ns?));
@@ -114,36 +127,55 @@ fn opposite(outcome: Outcome) -> Outcome {
     }
 }
 
-/// Calls changed, and marks, what nobody feels; `upstream`: servers whose answers users do not wait for longer, or less long.
+/// Calls changed, and marks, what nobody feels; `others`: servers whose answers users do not wait for longer, or less long, and such whose requests are of another mixture, each as quick as before; `devices`: whose queues their packets passed.
 pub(in crate::diff) fn moderate(
     metrics: &mut [Metric],
     rates: &mut [Rate],
     asks: &[Asks],
     sides: [&[Recording<'_>]; 2],
-    upstream: &BTreeSet<String>,
+    others: &BTreeSet<String>,
+    devices: &BTreeMap<String, BTreeSet<String>>,
     o: &DiffOptions,
 ) {
     let outside = sides.iter().flat_map(|side| asked_from_outside(side)).collect();
-    let sides = sides.map(|side| (side, in_turns(side, upstream)));
+    let sides = sides.map(|side| (side, in_turns(side, others)));
     for outcome in [Outcome::Better, Outcome::Worse] {
         let beneath = |m: &Metric| BENEATH.contains(&m.which.ledger) && m.outcome == outcome;
-        let Some(answer) = answered(metrics, asks, &outside, outcome) else {
+        let Some(answer) = answered(metrics, asks, [&outside, others], outcome) else {
             continue;
         };
         let felt = (answer as f64 * FELT) as i64;
         for m in metrics.iter_mut().filter(|m| beneath(m)) {
             let far = m.shifts.iter().filter(|s| s.outcome == outcome);
             let farthest = far.map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
-            if farthest < felt || of_no_answer(m, &sides, (outcome, felt), o) {
+            let passed = |dev: &String| devices.values().any(|of| of.contains(dev));
+            let aside = m.which.ledger == "device" && !m.which.dev.as_ref().is_some_and(passed);
+            if farthest < felt || aside || of_no_answer(m, &sides, (outcome, felt), o) {
                 m.becomes_changed(outcome);
                 m.unfelt = true;
             }
         }
     }
-    if answered(metrics, asks, &outside, Outcome::Worse).is_none() {
+    if answered(metrics, asks, [&outside, others], Outcome::Worse).is_none() {
         return;
     }
-    super::alone::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
+    super::transfers::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
+    // Lives of skbs are those units' as well.
+    for ledger in ["rx", "tx"] {
+        let unfelt = metrics.iter().any(|m| m.which.ledger == ledger && m.unfelt);
+        let worse = |m: &Metric| m.which.ledger == ledger && m.outcome == Outcome::Worse;
+        if !unfelt || metrics.iter().any(worse) {
+            continue;
+        }
+        let theirs = |m: &&mut Metric| {
+            let own = m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
+            own && m.outcome == Outcome::Worse
+        };
+        for m in metrics.iter_mut().filter(theirs) {
+            m.becomes_changed(Outcome::Worse);
+            m.unfelt = true;
+        }
+    }
     // What the kernel does at a time says less; what is no harm by itself stays a change.
     let inner = |r: &&mut Rate| r.outcome == Outcome::Worse && r.metric.starts_with("poll.");
     for r in rates.iter_mut().filter(inner) {
@@ -176,7 +208,12 @@ fn of_no_answer(
         return false;
     };
     let n = b.len().min(a.len());
+    // So few of all that no percentile is theirs.
+    let part = (b.len() as f64 / m.before.n.max(1) as f64).max(a.len() as f64 / m.after.n.max(1) as f64);
     m.shifts.iter().filter(|s| s.outcome == outcome).all(|s| {
+        if part < NO_PERCENTILE * (100.0 - s.percent as f64) / 100.0 {
+            return true;
+        }
         let enough = PERCENTS.iter().any(|(p, need)| *p == s.percent && n >= *need);
         let at = |v: &mut Vec<i64>| nearest_rank(v, s.percent as usize);
         let (relative, absolute) = match s.percent {

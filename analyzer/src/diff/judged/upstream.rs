@@ -19,7 +19,6 @@ use crate::analyses::application::{Role, sockets};
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::{
     answers::{LEDGER, server},
-    asks::Asks,
     clients::server_of,
 };
 use crate::diff::sides::options::{DiffOptions, Recording};
@@ -72,8 +71,12 @@ fn side(all: &[Recording<'_>]) -> BTreeMap<String, Asked> {
             .collect();
         let mut serving: FxHashMap<i32, Vec<Turn<'_>>> = FxHashMap::default();
         for (s, name) in named.iter().filter(|(s, _)| s.role == Role::Server) {
+            // Threads that began and ended meanwhile are in no list; who listens is.
+            let row = r.facts.connections.get(s.connection.0 as usize);
+            let listens = row.and_then(|row| r.facts.listened_by.get(&row.sport)).copied();
             for t in s.judged_turnarounds() {
-                let processes = BTreeSet::from([t.pid, t.sender_pid].map(|tid| r.facts.process(tid)));
+                let threads = [t.pid, t.sender_pid].map(|tid| r.facts.process(tid));
+                let processes: BTreeSet<i32> = threads.into_iter().chain(listens).collect();
                 for process in processes {
                     serving.entry(process).or_default().push(Turn {
                         start_ns: t.start_ns(),
@@ -122,12 +125,26 @@ struct Upstream<'o> {
 }
 
 impl Upstream<'_> {
+    /// Programs that serve are the only ones that ask it, on both sides.
+    fn is_behind(&self, name: &str) -> bool {
+        let from_servers = |side: &BTreeMap<String, Asked>| side.get(name).is_some_and(Asked::is_from_servers);
+        !self.outside.contains(name) && self.sides.iter().all(from_servers)
+    }
+    /// Whether a server that others ask takes longer (shorter) to answer.
+    fn is_felt(&self, metrics: &[Metric], outcome: Outcome) -> bool {
+        let answers = |m: &&Metric| {
+            let stage = matches!(m.which.stage, "call" | "response" | "turnaround");
+            m.which.ledger == LEDGER && stage && m.outcome == outcome
+        };
+        let first = |m: &Metric| m.which.service.as_deref().is_none_or(|s| !self.is_behind(server_of(s)));
+        metrics.iter().filter(answers).any(first)
+    }
     /// Nobody feels that this one takes longer (shorter): whoever waits for it is as quick as before, or is such a one itself.
     fn is_unfelt(&self, name: &str, worse: bool, above: &mut Vec<String>) -> bool {
         let [Some(b), Some(a)] = self.sides.each_ref().map(|s| s.get(name)) else {
             return false;
         };
-        if self.outside.contains(name) || !b.is_from_servers() || !a.is_from_servers() {
+        if !self.is_behind(name) {
             return false;
         }
         if !b.is_awaited() && !a.is_awaited() {
@@ -162,31 +179,20 @@ impl Upstream<'_> {
                 };
                 let at = |v: &mut Vec<i64>| nearest_rank(v, *percent as usize);
                 at(&mut b).zip(at(&mut a)).is_some_and(|(b, a)| {
-                    let by = if worse { a.saturating_sub(b) } else { b.saturating_sub(a) };
+                    let by = if worse {
+                        a.saturating_sub(b)
+                    } else {
+                        b.saturating_sub(a)
+                    };
                     by < ((b as f64 * relative) as i64).max(absolute)
                 })
             })
     }
 }
 
-/// Whether a server that no other one's program asks takes longer (shorter) to answer.
-fn is_felt(metrics: &[Metric], asks: &[Asks], outcome: Outcome) -> bool {
-    let answers = |m: &&Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response" | "turnaround");
-    let name = |m: &Metric| m.which.service.as_deref().map(server_of).map(str::to_owned);
-    let known: BTreeSet<String> = metrics.iter().filter(answers).filter_map(name).collect();
-    let behind: BTreeSet<&str> = (asks.iter())
-        .filter(|a| known.contains(&a.server) && a.before.requests.max(a.after.requests) > 0)
-        .map(|a| a.asked.as_str())
-        .collect();
-    let all_behind = known.iter().all(|s| behind.contains(s.as_str()));
-    let first = |m: &&Metric| all_behind || name(m).is_none_or(|s| !behind.contains(s.as_str()));
-    metrics.iter().filter(answers).filter(first).any(|m| m.outcome == outcome)
-}
-
 /// Calls changed, and marks, what is of a server that nobody waits for longer, or less long; their names.
 pub(in crate::diff) fn moderate(
     metrics: &mut [Metric],
-    asks: &[Asks],
     sides: [&[Recording<'_>]; 2],
     o: &DiffOptions,
 ) -> BTreeSet<String> {
@@ -203,7 +209,7 @@ pub(in crate::diff) fn moderate(
     };
     for outcome in judged {
         let worse = outcome == Outcome::Worse;
-        if is_felt(metrics, asks, outcome) || worse && !tails::said(metrics).is_empty() {
+        if upstream.is_felt(metrics, outcome) || worse && !tails::said(metrics).is_empty() {
             continue;
         }
         let servers: BTreeSet<String> = (metrics.iter().filter(|m| of(m, outcome)))

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::analyses::opens::herd::{Herd, herd};
 use crate::analyses::transmit::{Restarts, Sender, senders_of};
 use crate::analyses::verdict::{duration, herd as words_of_herd};
-use crate::diff::servers::{gave_up::Told, pools};
+use crate::diff::servers::{Servers, pools};
 use crate::diff::sides::{options::Recording, recorded};
 use crate::diff::values::service::{Service, service, whose};
 use crate::facts::{ConnectionId, Facts};
@@ -120,7 +120,7 @@ fn scaling(service: &Service, b: &Side, a: &Side) -> Option<String> {
 }
 
 /// A sentence for each that differs.
-pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>], gave_up: &[Told]) -> Vec<String> {
+pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>], servers: &Servers) -> Vec<String> {
     let (b, a) = (sides(before), sides(after));
     let both = b.iter().filter_map(|(s, b)| Some((s, b, a.get(s)?)));
     let of = |(s, b, a): (&Service, &Side, &Side)| {
@@ -131,8 +131,10 @@ pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>], g
     };
     let pools = pools::said(before, after).into_iter();
     let herds = herds(before, after).into_iter();
-    let gave_up = gave_up.iter().map(|t| t.sentence.clone());
+    let gave_up = servers.gave_up.iter().map(|t| t.sentence.clone());
+    let detours = servers.detours.iter().map(|d| d.sentence.clone());
     gave_up
+        .chain(detours)
         .chain(both.flat_map(of))
         .chain(herds)
         .chain(pools)

@@ -144,10 +144,11 @@ impl Judged<'_> {
         };
         let streams = |worse: bool| self.servers.streams.iter().filter(|s| s.worse == worse).count();
         let gave_up = self.servers.gave_up.iter().filter(|g| g.is_worse()).count();
+        let detours = |worse: bool| self.servers.detours.iter().filter(|d| d.worse == worse).count();
         let large = |worse: bool| self.servers.large.iter().filter(|l| l.worse == worse).count();
         (worse, better) = (
-            worse + paused(true) + streams(true) + large(true) + self.stops(true) + gave_up,
-            better + paused(false) + streams(false) + large(false) + self.stops(false),
+            worse + paused(true) + streams(true) + large(true) + self.stops(true) + gave_up + detours(true),
+            better + paused(false) + streams(false) + large(false) + self.stops(false) + detours(false),
         );
         // Inner times alone that are shorter are no improvement that anyone has.
         let inner = |m: &&Metric| m.outcome == Outcome::Better && (m.follows() || weigh::small_part(m, self.metrics));
@@ -213,8 +214,13 @@ impl Judged<'_> {
         lines.extend(ways.map(|w| (Outcome::Changed, w.sentence.clone())));
         lines.extend(kernel::said(self.counters).map(|line| (Outcome::Changed, line)));
         // Pauses, streams, servers that stop and what comes again and again are called without a test.
-        let untested = self.metrics.iter().filter(|m| !m.unfelt && m.recurs && m.outcome != Outcome::Same);
-        let untested = untested.filter(|m| outcome != Outcome::Worse || m.outcome == outcome).count();
+        let untested = self
+            .metrics
+            .iter()
+            .filter(|m| !m.unfelt && m.recurs && m.outcome != Outcome::Same);
+        let untested = untested
+            .filter(|m| outcome != Outcome::Worse || m.outcome == outcome)
+            .count();
         let called = match outcome {
             Outcome::Worse => count(Outcome::Worse),
             _ => all.iter().filter(|o| **o != Outcome::Same).count(),
@@ -222,9 +228,11 @@ impl Judged<'_> {
         let tested = called > untested;
         let (few, uncertain, unjudged) = (self.few(), self.uncertain(), self.unjudged());
         let (others, settings) = (self.others(), self.settings_left(&named, outcome == Outcome::Same));
+        let left_out = self.servers.left_out.join(" ");
         let rest = match outcome {
             Outcome::Same => vec![
                 in_part,
+                left_out.clone(),
                 answers_alike(self.metrics),
                 self.unfelt(),
                 self.differ().0,
@@ -237,6 +245,7 @@ impl Judged<'_> {
             ],
             Outcome::Worse | Outcome::Better | Outcome::Changed | Outcome::NotComparable => vec![
                 in_part,
+                left_out,
                 self.unfelt(),
                 unjudged.clone(),
                 others.clone(),

@@ -75,6 +75,7 @@ impl Judged<'_> {
         };
         let called = self.stops(true) > 0
             || servers.gave_up.iter().any(|g| g.is_worse())
+            || servers.detours.iter().any(|d| d.worse)
             || !servers.failing.is_empty()
             || servers.paused.iter().any(|p| p.worse)
             || servers.streams.iter().any(|s| s.worse)

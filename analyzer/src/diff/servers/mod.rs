@@ -4,6 +4,7 @@ pub(in crate::diff) mod answers;
 pub(in crate::diff) mod asks;
 pub(in crate::diff) mod behind;
 pub(in crate::diff) mod clients;
+pub(in crate::diff) mod detours;
 pub(in crate::diff) mod divided;
 pub(in crate::diff) mod exchanges;
 pub(in crate::diff) mod failing;
@@ -46,6 +47,8 @@ use crate::diff::values::{metrics::Table, moves::Moves};
 pub(in crate::diff) struct Servers {
     /// Devices whose queue their packets passed.
     pub devices: BTreeMap<String, BTreeSet<String>>,
+    /// Sentences: transfers that one side alone has, which are left out.
+    pub left_out: Vec<String>,
     /// Devices that packets of transfers left by, by their names in metrics (`from 10.0.0.1:80`), where the queueing of a device differs.
     pub transfers: BTreeMap<String, BTreeSet<String>>,
     /// Names of the processes at either end of their connections, as lists of tasks have them (with spaces as in names of settings); none where no cgroup has a limit.
@@ -68,6 +71,8 @@ pub(in crate::diff) struct Servers {
     pub asks: Vec<Asks>,
     /// Programs that give up requests on one side alone.
     pub gave_up: Vec<gave_up::Told>,
+    /// Addresses that are tried in vain on one side alone.
+    pub detours: Vec<detours::Detour>,
     /// Programs that divide their requests otherwise.
     pub divided: Vec<Divided>,
     /// Programs that pause within their requests on one side alone.

@@ -3,6 +3,8 @@
 //!
 //! In: rows of `rx` and `tx` and the sockets' ends. Out: sockets and skbs that are left out of each recording, and a sentence. A service is the server's
 //! port: one that moved to another host is the same. Where what is left out is more than half of a side, nothing is: then the traffic is another.
+//!
+//! Transfers (no requests and answers, and much payload) that one side alone has are left out however many units they have, and what they lose and send again is in no rate; that is said, with how much it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,13 +14,19 @@ use rustc_hash::FxHashSet;
 use super::options::Recording;
 use super::parity::{Check, Level, check};
 use super::slices::hidden;
+use crate::analyses::application::sockets;
+use crate::analyses::verdict::{counted, size};
 use crate::diff::values::ends::server_port;
 use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::transmit::tables::TxKind;
 
 /// Fewest units of a service that one side alone has.
 const LEAST: u64 = 30;
 /// Largest part of a side's units that is left out.
 const MOST: f64 = 0.5;
+/// Payload of a transfer, bytes, and what the other side may have with the same port.
+const TRANSFER: u64 = 1_000_000;
+const HARDLY: u64 = 50_000;
 /// Services that are named.
 const NAMED: usize = 4;
 
@@ -27,6 +35,9 @@ const NAMED: usize = 4;
 pub(in crate::diff) struct LeftOut {
     pub connections: FxHashSet<ConnectionId>,
     pub skbs: FxHashSet<SkbId>,
+    /// Of transfers: these count in no rate, either.
+    pub transfers: FxHashSet<ConnectionId>,
+    pub their_skbs: FxHashSet<SkbId>,
 }
 
 /// Units of a side.
@@ -38,6 +49,10 @@ struct Side {
     all: u64,
     /// Ports at either end: which of them is the service's is not known of every connection.
     ports: BTreeSet<u16>,
+    /// TCP payload by the port at either end.
+    payload: BTreeMap<u16, u64>,
+    /// Requests answered, of services.
+    answers: BTreeMap<u16, u64>,
 }
 
 fn side(all: &[Recording<'_>]) -> Side {
@@ -54,31 +69,125 @@ fn side(all: &[Recording<'_>]) -> Side {
                 *out.services.entry(port).or_default() += 1;
             }
         }
+        let turns = sockets(r.facts);
+        for s in turns.iter().filter(|s| s.in_turns) {
+            if let Some(port) = server_port(r.facts, s.connection) {
+                *out.answers.entry(port).or_default() += s.turns() as u64;
+            }
+        }
+        // Of a transfer within this host both ends tell: the more is it.
+        let (mut sent, mut came) = (BTreeMap::new(), BTreeMap::new());
+        let add = |to: &mut BTreeMap<u16, u64>, c: Option<ConnectionId>, bytes: Option<u32>| {
+            let row = c.and_then(|c| r.facts.connections.get(c.0 as usize));
+            for port in row
+                .map(|row| BTreeSet::from([row.sport, row.dport]))
+                .unwrap_or_default()
+            {
+                let of = to.entry(port).or_default();
+                *of = of.saturating_add(bytes.unwrap_or(0).into());
+            }
+        };
+        let tcp = r
+            .facts
+            .tx
+            .iter()
+            .filter(|x| x.kind == TxKind::Tcp && r.sees(x.start_ns, x.dev));
+        tcp.for_each(|x| add(&mut sent, x.connection, x.bytes));
+        let rx = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev));
+        rx.for_each(|x| add(&mut came, x.connection, x.bytes));
+        for port in sent.keys().chain(came.keys()).copied().collect::<BTreeSet<u16>>() {
+            let bytes = |of: &BTreeMap<u16, u64>| of.get(&port).copied().unwrap_or(0);
+            let of = out.payload.entry(port).or_default();
+            *of = of.saturating_add(bytes(&sent).max(bytes(&came)));
+        }
     }
     out
 }
 
 /// Services of `here` that `there` has not.
 fn alone(here: &Side, there: &Side) -> BTreeSet<u16> {
+    let transfers = transfers(here, there);
     let of = here.services.iter();
-    of.filter(|(port, n)| **n >= LEAST && !there.ports.contains(port))
+    of.filter(|(port, n)| **n >= LEAST && (!there.ports.contains(port) || transfers.contains(port)))
         .map(|(port, _)| *port)
         .collect()
 }
 
+/// Ports of transfers of `here` that `there` has hardly any bytes of.
+fn transfers(here: &Side, there: &Side) -> BTreeSet<u16> {
+    let bytes = |side: &Side, port: &u16| side.payload.get(port).copied().unwrap_or(0);
+    let answers = |port: &u16| {
+        [here, there]
+            .iter()
+            .any(|s| s.answers.get(port).is_some_and(|n| *n >= LEAST))
+    };
+    let of = here
+        .services
+        .iter()
+        .filter(|(_, n)| **n >= LEAST)
+        .map(|(port, _)| *port);
+    of.filter(|p| !answers(p) && bytes(here, p) >= TRANSFER && bytes(there, p) < HARDLY)
+        .collect()
+}
+
 /// What is left out of a recording.
-fn of_one(r: &Recording<'_>, ports: &BTreeSet<u16>) -> LeftOut {
+fn of_one(r: &Recording<'_>, own: &Own) -> LeftOut {
     let mut out = LeftOut::default();
     let ids = (0..r.facts.connections.len() as u32).map(ConnectionId);
     out.connections
-        .extend(ids.filter(|c| server_port(r.facts, *c).is_some_and(|p| ports.contains(&p))));
-    let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| out.connections.contains(&c));
-    let rx = r.facts.rx.iter().filter(|x| theirs(x.connection)).map(|x| x.skb_id);
-    let tx = r.facts.tx.iter().filter(|x| theirs(x.connection));
-    out.skbs = rx
-        .chain(tx.flat_map(|x| [Some(x.skb_id), x.original].into_iter().flatten()))
-        .collect();
+        .extend(ids.filter(|c| server_port(r.facts, *c).is_some_and(|p| own.ports.contains(&p))));
+    let of = |c: &ConnectionId| server_port(r.facts, *c).is_some_and(|p| own.transfers.contains(&p));
+    out.transfers.extend(out.connections.iter().copied().filter(of));
+    let skbs = |of: &FxHashSet<ConnectionId>| -> FxHashSet<SkbId> {
+        let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| of.contains(&c));
+        let rx = r.facts.rx.iter().filter(|x| theirs(x.connection)).map(|x| x.skb_id);
+        let tx = r.facts.tx.iter().filter(|x| theirs(x.connection));
+        rx.chain(tx.flat_map(|x| [Some(x.skb_id), x.original].into_iter().flatten()))
+            .collect()
+    };
+    (out.skbs, out.their_skbs) = (skbs(&out.connections), skbs(&out.transfers));
     out
+}
+
+/// What transfers of one side sent again and lost: that is in no rate.
+fn lost(side: &[Recording<'_>], of: &[LeftOut], ports: &BTreeSet<u16>, payload: &Side, when: &str) -> Option<String> {
+    if ports.is_empty() {
+        return None;
+    }
+    let (mut again, mut drops) = (0u64, 0u64);
+    for (r, left) in side.iter().zip(of) {
+        let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| left.transfers.contains(&c));
+        let sent = r
+            .facts
+            .retransmits
+            .iter()
+            .filter(|t| r.has(t.time_ns) && theirs(t.connection));
+        again = sent.fold(again, |sum, t| sum.saturating_add(t.segments.unwrap_or(1).into()));
+        let gone = r
+            .facts
+            .drops
+            .iter()
+            .filter(|d| r.has(d.time_ns) && d.expected != Some(true));
+        let gone = gone.filter(|d| theirs(d.owner.and_then(|o| o.connection)));
+        drops = drops.saturating_add(gone.count() as u64);
+    }
+    let bytes: u64 = ports
+        .iter()
+        .filter_map(|p| payload.payload.get(p))
+        .fold(0, |sum, n| sum.saturating_add(*n));
+    let named: Vec<String> = ports.iter().take(NAMED).map(u16::to_string).collect();
+    let (of, more) = match ports.len() {
+        1 => ("port", ""),
+        n if n > NAMED => ("ports", ", ..."),
+        _ => ("ports", ""),
+    };
+    Some(format!(
+        "Not compared are transfers that there are {when} alone, of {of} {}{more}: {}, {} sent again, {} dropped here.",
+        named.join(", "),
+        size(i64::try_from(bytes).unwrap_or(i64::MAX)),
+        counted(again, "segment", "segments"),
+        counted(drops, "packet", "packets"),
+    ))
 }
 
 fn words(ports: &BTreeSet<u16>, part: f64) -> String {
@@ -132,24 +241,66 @@ pub(in crate::diff) fn nothing_in_common(b: &[Recording<'_>], a: &[Recording<'_>
     })
 }
 
+/// What is left out of both sides.
+pub(in crate::diff) struct Alone {
+    pub of: [Vec<LeftOut>; 2],
+    pub check: Check,
+    /// A sentence for the transfers of each side.
+    pub transfers: Vec<String>,
+}
+
+/// What one side alone has.
+struct Own {
+    ports: BTreeSet<u16>,
+    transfers: BTreeSet<u16>,
+    /// Part of its units that these have, and those of them that are no transfers.
+    part: f64,
+    others: f64,
+    /// Units besides.
+    rest: u64,
+}
+
+impl Own {
+    fn of(here: &Side, there: &Side) -> Own {
+        let (ports, transfers) = (alone(here, there), transfers(here, there));
+        let part = here.part(&ports);
+        Own {
+            part,
+            others: here.part(&ports.difference(&transfers).copied().collect()),
+            rest: (here.all as f64 * (1.0 - part)) as u64,
+            ports,
+            transfers,
+        }
+    }
+}
+
 /// Of each recording of both sides, and what is said of it; `None`: nothing is left out.
-pub(in crate::diff) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<([Vec<LeftOut>; 2], Check)> {
+pub(in crate::diff) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Alone> {
     if hidden(b, a) {
         return None;
     }
-    let sides = [side(b), side(a)];
-    let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
-    let parts = [sides[0].part(&ports[0]), sides[1].part(&ports[1])];
-    if ports.iter().all(BTreeSet::is_empty) || parts.iter().any(|p| *p > MOST) {
+    let (sb, sa) = (side(b), side(a));
+    let (before, after) = (Own::of(&sb, &sa), Own::of(&sa, &sb));
+    let none = before.ports.is_empty() && after.ports.is_empty();
+    if none || before.others.max(after.others) > MOST || before.rest.min(after.rest) < LEAST {
         return None;
     }
     let says = "Units of services that one side alone has are left out of the times of units.";
-    let told = check(
+    let check = check(
         "services of one side",
-        words(&ports[0], parts[0]),
-        words(&ports[1], parts[1]),
+        words(&before.ports, before.part),
+        words(&after.ports, after.part),
         Some((Level::Differs, says)),
     );
-    let of = |side: &[Recording<'_>], ports| side.iter().map(|r| of_one(r, ports)).collect();
-    Some(([of(b, &ports[0]), of(a, &ports[1])], told))
+    let of = |side: &[Recording<'_>], own: &Own| -> Vec<LeftOut> { side.iter().map(|r| of_one(r, own)).collect() };
+    let (of_b, of_a) = (of(b, &before), of(a, &after));
+    let transfers = [
+        lost(b, &of_b, &before.transfers, &sb, "before"),
+        lost(a, &of_a, &after.transfers, &sa, "after"),
+    ];
+    Some(Alone {
+        of: [of_b, of_a],
+        check,
+        transfers: transfers.into_iter().flatten().collect(),
+    })
 }

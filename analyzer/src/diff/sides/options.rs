@@ -211,6 +211,11 @@ impl<'f> Recording<'f> {
         let left = |c: ConnectionId| self.left_out.is_some_and(|l| l.connections.contains(&c));
         self.on(dev) && !connection.is_some_and(left)
     }
+    /// Whether it is of a transfer that this side alone has.
+    pub fn is_alone(&self, connection: Option<ConnectionId>) -> bool {
+        let theirs = |c: ConnectionId| self.left_out.is_some_and(|l| l.transfers.contains(&c));
+        connection.is_some_and(theirs)
+    }
     /// Whether a device counts.
     pub fn on(&self, dev: Name) -> bool {
         self.devices.is_empty() || self.devices.iter().any(|d| d.as_bytes() == dev.bytes())

@@ -83,7 +83,7 @@ pub(in crate::diff) fn again(r: &Recording<'_>, out: &mut Counted, block: impl F
     let mut of = |c: Option<ConnectionId>| *named.entry(c?).or_insert_with_key(|c| service::service(r.facts, *c));
     let mut spans: BTreeMap<Option<Service>, Vec<(i64, i64)>> = BTreeMap::new();
     let mut all: BTreeMap<Option<Service>, Again> = BTreeMap::new();
-    let rows = r.facts.tx.iter().filter(|x| x.kind == TxKind::Tcp && r.on(x.dev));
+    let rows = (r.facts.tx.iter()).filter(|x| x.kind == TxKind::Tcp && r.on(x.dev) && !r.is_alone(x.connection));
     for row in rows.clone() {
         let Some(b) = block(row.t_ack_ns.unwrap_or(row.t_sched_ns)) else {
             continue;
@@ -104,7 +104,12 @@ pub(in crate::diff) fn again(r: &Recording<'_>, out: &mut Counted, block: impl F
     // Of a connection of these devices, or of none known.
     let here: BTreeSet<_> = rows.filter_map(|x| x.connection).collect();
     let counts = |t: &RetransmitRow| r.devices.is_empty() || t.connection.is_none_or(|c| here.contains(&c));
-    for t in r.facts.retransmits.iter().filter(|t| counts(t)) {
+    for t in r
+        .facts
+        .retransmits
+        .iter()
+        .filter(|t| counts(t) && !r.is_alone(t.connection))
+    {
         let Some(b) = block(t.time_ns) else { continue };
         let segments = t.segments.unwrap_or(1).max(1);
         let service = of(t.connection);

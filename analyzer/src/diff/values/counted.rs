@@ -13,7 +13,7 @@ use crate::diff::sides::options::Recording;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::Stage as RxStage;
-use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::skb::tables::{SkbClass, SkbRow};
 use crate::reconstruct::softirq::tables::NET_RX;
 use crate::reconstruct::transmit::stages::Stage as TxStage;
 use crate::stat::{Cluster, block_of};
@@ -196,6 +196,7 @@ impl Counted {
 /// The rate that a drop counts for; `None`: for none.
 pub(in crate::diff) fn drop_metric(r: &Recording<'_>, d: &DropRow) -> Option<String> {
     let here = d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
+    let here = here && !r.is_alone(d.owner.and_then(|o| o.connection));
     let names = &r.facts.names;
     let reason = match (names.drop_reason(d.reason), names.location(d.location)) {
         (Cell::Str(s), _) | (_, Cell::Str(s)) => s,
@@ -213,7 +214,8 @@ pub(in crate::diff) fn counted(r: &Recording<'_>) -> Counted {
         r.has(t)
             .then(|| block_of(t, r.from_ns, r.to_ns.saturating_sub(1), FINEST))
     };
-    for s in f.skbs.iter().filter(|s| s.class != SkbClass::Tap && r.on(s.dev)) {
+    let left = |s: &SkbRow| r.left_out.is_some_and(|l| l.their_skbs.contains(&s.skb_id));
+    for s in (f.skbs.iter()).filter(|s| s.class != SkbClass::Tap && r.on(s.dev) && !left(s)) {
         if let Some(b) = block(s.birth_ns) {
             out.expose(Exposure::Skbs, b, 1.0);
         }

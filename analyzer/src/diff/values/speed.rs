@@ -115,10 +115,10 @@ fn rows<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
 /// Requests and answers of the connections that speak in turns: on each, how many.
 fn turns(facts: &Facts) -> BTreeMap<u32, u64> {
     let all = sockets(facts);
-    let of = all.iter().filter(|s| s.in_turns).map(|s| {
-        let n = s.judged_responses().count().max(s.judged_turnarounds().count());
-        (s.connection.0, (n as u64).max(1))
-    });
+    let of = all
+        .iter()
+        .filter(|s| s.in_turns)
+        .map(|s| (s.connection.0, (s.turns() as u64).max(1)));
     of.collect()
 }
 

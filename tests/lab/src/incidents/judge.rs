@@ -154,10 +154,7 @@ impl Table {
     }
     /// How many healthy recordings and harmless pairs there are, and of how many a false alarm was raised.
     pub fn alarms(&self) -> (usize, usize) {
-        let healthy = self
-            .0
-            .iter()
-            .filter(|j| j.kind.is_quiet() && j.said != Said::Absent);
+        let healthy = self.0.iter().filter(|j| j.kind.is_quiet() && j.said != Said::Absent);
         (
             healthy.clone().count(),
             healthy.filter(|j| j.said == Said::False).count(),

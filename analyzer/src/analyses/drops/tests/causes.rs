@@ -231,7 +231,9 @@ fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
     let (d, line) = told(&f);
     let others = d.groups[0].finds_rate;
     // What is another's is told.
-    let of_another = line.sentence.contains("one is another's, or it is not known whose; the others are few of a transfer");
+    let of_another = line
+        .sentence
+        .contains("one is another's, or it is not known whose; the others are few of a transfer");
     assert_eq!(of_another, others == Some(1), "{}", line.sentence);
     (others.is_some(), line.tone)
 }
