@@ -229,6 +229,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     servers.kinds = judged::kinds::moderate(&mut metrics, &servers.moves, options);
     servers.moves = <_>::default();
+    let of_clients = judged::apart::moderate(&mut metrics);
     judged::mixture::moderate(&mut metrics, b, a, &servers.asks, &servers.kinds, options);
     judged::fewer::moderate(
         &mut metrics,
@@ -239,10 +240,10 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     judged::fewer::in_part(&mut metrics);
     judged::fewer::in_no_stage(&mut metrics, &rates);
     if !in_part {
-        let upstream = judged::upstream::moderate(&mut metrics, [b, a], options);
+        let upstream = judged::upstream::moderate(&mut metrics, &mut servers.large, [b, a], options);
         let mixed = servers.kinds.iter().filter(|k| k.mixture);
         let mixed = mixed.map(|k| servers::clients::server_of(&k.server).to_owned());
-        let others: BTreeSet<String> = upstream.into_iter().chain(mixed).collect();
+        let others: BTreeSet<String> = upstream.into_iter().chain(mixed).chain(of_clients).collect();
         judged::unfelt::moderate(
             &mut metrics,
             &mut rates,

@@ -1,6 +1,7 @@
 //! How far both sides are apart, how sure that is, and what is no difference of what it seems to be.
 
 pub(in crate::diff) mod above;
+pub(in crate::diff) mod apart;
 pub(in crate::diff) mod beside;
 pub(in crate::diff) mod compare;
 pub(in crate::diff) mod fewer;

@@ -1,7 +1,7 @@
 //! Transfers that lose more than they did, and are as fast: what nobody awaits, and is as soon at its end, harms nobody by what it sends again.
 //!
 //! In: rates that are worse, speeds of transfers, payload and drops of both sides. Out: of data sent again and of drops such rates that are no worse without these transfers, called changed. Must not be asked where an answer is
-//! worse, nor say so of a service that answers requests, or whose speed is not compared, or would not have shown a quarter less.
+//! worse, nor say so of a service that answers requests, or whose speed is not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,6 @@ use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
 /// Requests from which on a service answers.
 const LEAST: usize = 30;
-/// Of its speed: what a change must be at most to have been seen.
-const SHOWN: f64 = 0.5;
 
 fn data<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
     let own = r.facts.tx.iter().filter(|x| x.kind == TxKind::Tcp && r.on(x.dev));
@@ -31,12 +29,10 @@ fn data<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
 }
 
 /// `to 10.0.0.1:873`: services whose transfers are as fast as before, or faster.
-fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2]) -> BTreeSet<String> {
+fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
     let shown = |r: &&Rate| {
-        let seen = r
-            .minimum_detectable
-            .is_some_and(|least| least <= SHOWN * r.before.value);
-        r.outcome == Outcome::Better || r.outcome == Outcome::Same && seen
+        let slower = r.before.value - r.after.value > o.speed_relative * r.before.value;
+        matches!(r.outcome, Outcome::Same | Outcome::Better) && !slower
     };
     let of = rates
         .iter()
@@ -97,7 +93,7 @@ pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]
     if !rates.iter().any(of) {
         return;
     }
-    let as_fast = as_fast(rates, sides);
+    let as_fast = as_fast(rates, sides, o);
     if as_fast.is_empty() {
         return;
     }

@@ -20,6 +20,7 @@ use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::{
     answers::{LEDGER, server},
     clients::server_of,
+    large::Large,
 };
 use crate::diff::sides::options::{DiffOptions, Recording};
 use crate::stat::nearest_rank;
@@ -114,6 +115,8 @@ fn side(all: &[Recording<'_>]) -> BTreeMap<String, Asked> {
     out
 }
 
+/// Of what the server behind takes longer: what is less in those that wait for it is not that.
+const GONE: f64 = 0.2;
 /// Requests under way at once in a process that are looked through.
 const UNDER_WAY: usize = 1_000;
 
@@ -140,7 +143,8 @@ impl Upstream<'_> {
         metrics.iter().filter(answers).any(first)
     }
     /// Nobody feels that this one takes longer (shorter): whoever waits for it is as quick as before, or is such a one itself.
-    fn is_unfelt(&self, name: &str, worse: bool, above: &mut Vec<String>) -> bool {
+    /// `far`: how much longer or less long it takes, ns.
+    fn is_unfelt(&self, name: &str, worse: bool, far: i64, above: &mut Vec<String>) -> bool {
         let [Some(b), Some(a)] = self.sides.each_ref().map(|s| s.get(name)) else {
             return false;
         };
@@ -158,16 +162,16 @@ impl Upstream<'_> {
         let none = vec![];
         let alike = |front: &String| {
             let of = |side: &Asked| side.waited.get(front).unwrap_or(&none).clone();
-            self.alike(of(b), of(a), worse)
+            self.alike(of(b), of(a), worse, far)
         };
         let unfelt = fronts
             .into_iter()
-            .all(|front| alike(front) || self.is_unfelt(front, worse, above));
+            .all(|front| alike(front) || self.is_unfelt(front, worse, far, above));
         above.pop();
         unfelt
     }
-    /// Whether answers that wait take no longer (no less long) than before; of few it is not known.
-    fn alike(&self, mut b: Vec<i64>, mut a: Vec<i64>, worse: bool) -> bool {
+    /// Whether answers that wait take no longer (no less long) than before, or by hardly any of what they would wait for; of few it is not known.
+    fn alike(&self, mut b: Vec<i64>, mut a: Vec<i64>, worse: bool, far: i64) -> bool {
         let o = self.options;
         let n = b.len().min(a.len());
         let mut compared = PERCENTS.iter().filter(|(_, need)| n >= *need).peekable();
@@ -184,7 +188,9 @@ impl Upstream<'_> {
                     } else {
                         b.saturating_sub(a)
                     };
-                    by < ((b as f64 * relative) as i64).max(absolute)
+                    by < ((b as f64 * relative) as i64)
+                        .max(absolute)
+                        .max((far as f64 * GONE) as i64)
                 })
             })
     }
@@ -193,13 +199,14 @@ impl Upstream<'_> {
 /// Calls changed, and marks, what is of a server that nobody waits for longer, or less long; their names.
 pub(in crate::diff) fn moderate(
     metrics: &mut [Metric],
+    large: &mut Vec<Large>,
     sides: [&[Recording<'_>]; 2],
     o: &DiffOptions,
 ) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     let of = |m: &&Metric, outcome| m.which.ledger == LEDGER && m.outcome == outcome && m.which.service.is_some();
     let judged = [Outcome::Worse, Outcome::Better];
-    if !judged.iter().any(|w| metrics.iter().any(|m| of(&m, *w))) {
+    if large.is_empty() && !judged.iter().any(|w| metrics.iter().any(|m| of(&m, *w))) {
         return out;
     }
     let upstream = Upstream {
@@ -212,14 +219,25 @@ pub(in crate::diff) fn moderate(
         if upstream.is_felt(metrics, outcome) || worse && !tails::said(metrics).is_empty() {
             continue;
         }
-        let servers: BTreeSet<String> = (metrics.iter().filter(|m| of(m, outcome)))
-            .filter_map(|m| m.which.service.as_deref())
-            .map(|s| server_of(s).to_owned())
-            .collect();
+        let mut servers: BTreeMap<String, i64> = BTreeMap::new();
+        for m in metrics.iter().filter(|m| of(m, outcome)) {
+            let far = m.shifts.iter().filter(|s| s.outcome == outcome);
+            let far = far.map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
+            if let Some(s) = m.which.service.as_deref() {
+                let most = servers.entry(server_of(s).to_owned()).or_default();
+                *most = far.max(*most);
+            }
+        }
+        for l in large.iter().filter(|l| l.worse == worse) {
+            let most = servers.entry(server_of(&l.server).to_owned()).or_default();
+            *most = l.by_ns.saturating_abs().max(*most);
+        }
         let unfelt: BTreeSet<String> = servers
             .into_iter()
-            .filter(|s| upstream.is_unfelt(s, worse, &mut vec![]))
+            .filter(|(s, far)| upstream.is_unfelt(s, worse, *far, &mut vec![]))
+            .map(|(s, _)| s)
             .collect();
+        large.retain(|l| l.worse != worse || !unfelt.contains(server_of(&l.server)));
         let theirs = |m: &&mut Metric| {
             let own = m.which.service.as_deref().map(server_of);
             of(&&**m, outcome) && own.is_some_and(|s| unfelt.contains(s))
