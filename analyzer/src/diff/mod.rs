@@ -280,7 +280,12 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         None if !parts && !hidden && !in_part => (said::causes::said(b, a, &servers), values::speed::Speeds::of(b, a)),
         _ => <_>::default(),
     };
+    let wrong = match prevented {
+        None if whole && !in_part => said::reports::of(before, after),
+        _ => vec![],
+    };
     let verdict = said::verdict::Judged {
+        wrong: &wrong,
         causes: &causes,
         speeds: &speeds,
         resent: &resent,

@@ -27,6 +27,8 @@ pub(super) const COUNTERPART: usize = 3;
 const LEFT: f64 = 0.5;
 /// The same of the side that is longer: what is left out there may be the harm itself, unless no more of it is slow. Where kinds are told by their answers, too, larger ones may be it in any case.
 const LEFT_OF_LONGER: f64 = 0.95;
+/// And of the part above the percentile.
+const OF_TAIL: f64 = 0.5;
 /// Of the shift: what is left of one that is gone; and where that is below its threshold.
 const GONE: f64 = 0.2;
 const HALF: f64 = 0.5;
@@ -264,7 +266,9 @@ fn weighted(by: By, sides: &[Vec<One>; 2], s: &Shift) -> Option<Weighted> {
             .all(|limit| above(&without, *limit) <= above(&with, *limit))
     };
     let by_answers = by.answers() && longer == 1;
-    if kept(0).min(kept(1)) < LEFT || kept(longer) < LEFT_OF_LONGER && (by_answers || !no_slower()) {
+    // What is left out there must be less than the part above the percentile: it may be that very part.
+    let most_left = (1.0 - LEFT_OF_LONGER).min(OF_TAIL * (100.0 - s.percent as f64) / 100.0);
+    if kept(0).min(kept(1)) < LEFT || 1.0 - kept(longer) > most_left && (by_answers || !no_slower()) {
         return None;
     }
     let [wb, wa] = &weights(&both);

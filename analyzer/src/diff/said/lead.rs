@@ -128,8 +128,8 @@ impl Leading<'_> {
         // Others may have waited behind larger ones.
         let larger = |m: &Metric| self.servers.larger(m.which.service.as_deref());
         all.sort_by_key(|m| (m.outcome, !larger(m), order.iter().position(|s| *s == m.which.stage)));
-        let (all, put) = reopened::outermost(all, &self.servers.asks);
-        let most = MOST + put.min(MOST);
+        let (all, behind) = reopened::outermost(all, &self.servers.asks);
+        let most = MOST + behind.min(MOST);
         for m in all {
             let Some(s) = m
                 .telling()

@@ -6,6 +6,7 @@ pub(in crate::diff) mod lead;
 pub(in crate::diff) mod lines;
 pub(in crate::diff) mod manifold;
 pub(in crate::diff) mod prevented;
+pub(in crate::diff) mod reports;
 pub(in crate::diff) mod resent;
 pub(in crate::diff) mod reserve;
 pub(in crate::diff) mod verdict;

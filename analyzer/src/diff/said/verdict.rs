@@ -84,6 +84,8 @@ pub(in crate::diff) const NAMED_MOST: usize = 4;
 /// What there is to judge.
 pub(in crate::diff) struct Judged<'d> {
     pub causes: &'d [String],
+    /// What the report of one side alone calls wrong.
+    pub wrong: &'d [String],
     pub speeds: &'d Speeds,
     pub resent: &'d Told,
     pub parity: &'d [Check],
@@ -263,14 +265,22 @@ impl Judged<'_> {
             true => (vec![], tails),
             false => (tails, vec![]),
         };
+        // Where nothing differs one report's words are a caution, else a cause.
+        let wrong = self.wrong.to_vec();
+        let (wrong_first, wrong_behind) = match outcome {
+            Outcome::Same => (vec![], wrong),
+            _ => (wrong, vec![]),
+        };
         let said = (in_vain.into_iter())
             .chain(causes)
             .chain(tails_first)
             .chain(lead.sentences)
             .chain(tails_behind)
             .chain(tails::gone(self.metrics))
+            .chain(wrong_first)
             .chain(moved)
             .chain([first])
+            .chain(wrong_behind)
             .chain(lead.unmoved)
             .chain(unmoved)
             .chain(asked_no_more)
@@ -287,6 +297,7 @@ impl Judged<'_> {
                         && others.is_empty()
                         && answers_compared
                         && self.causes.is_empty()
+                        && self.wrong.is_empty()
                         && no_tails
                         && self.metrics.iter().any(is_total))
                 }

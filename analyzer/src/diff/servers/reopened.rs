@@ -89,13 +89,12 @@ pub(in crate::diff) fn among(asks: &[Asks], service: Option<&str>) -> &'static s
     }
 }
 
-/// Before a server whose answers changed one whose answers changed, too, and whose program asks it: that is what users feel. Else as they were; and how many were put before others.
+/// Before a server whose answers changed one whose answers changed, too, and whose program asks it: that is what users feel. Else as they were; and how many of the first one's chain there are behind it: that is where it comes from.
 pub(in crate::diff) fn outermost<'m>(mut all: Vec<&'m Metric>, asks: &[Asks]) -> (Vec<&'m Metric>, usize) {
     let key = |m: &Metric| (m.outcome, m.which.service.as_deref().map(server_of).map(str::to_owned));
     let answers = |m: &&Metric| matches!(m.which.stage, "call" | "response" | "turnaround");
     let moved: Vec<_> = all.iter().copied().filter(answers).map(key).collect();
     let mut order: Vec<(Outcome, Option<String>)> = vec![];
-    let mut put = 0;
     for m in &all {
         let mut of = key(m);
         let mut inner = vec![];
@@ -114,12 +113,20 @@ pub(in crate::diff) fn outermost<'m>(mut all: Vec<&'m Metric>, asks: &[Asks]) ->
                 None => break,
             }
         }
-        put += inner.len().saturating_sub(1);
         order.extend(inner.into_iter().rev());
     }
+    let asked = |of: &&(Outcome, Option<String>)| {
+        let pair = |o: &(Outcome, Option<String>), x: &Asks| {
+            Some(&x.asked) == of.1.as_ref() && Some(&x.server) == o.1.as_ref()
+        };
+        moved
+            .iter()
+            .any(|o| o.0 == of.0 && *o != **of && asks.iter().any(|x| pair(o, x)))
+    };
+    let behind = order.iter().filter(asked).count();
     let at: BTreeMap<_, usize> = order.into_iter().zip(0..).collect();
     all.sort_by_key(|m| at.get(&key(m)).copied());
-    (all, put)
+    (all, behind)
 }
 
 impl Leading<'_> {
