@@ -27,5 +27,7 @@ mod slices;
 mod speed;
 mod stopped;
 mod streams;
+mod transfers;
 mod unfelt;
+mod upstream;
 mod vain;

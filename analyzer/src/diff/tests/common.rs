@@ -57,6 +57,31 @@ fn a_backup_that_came_makes_the_others_no_slower() {
     assert!(d.parity.iter().all(|c| c.what != "services of one side"));
     let total = d.metrics.iter().find(|m| m.metric == "rx.total").unwrap();
     assert_eq!(total.outcome, Outcome::Worse);
+    // However many units a transfer has that one side alone has: they are left out, and what it sent again is told and in no rate.
+    let mut most = with_a_backup(873, 1);
+    let theirs = ConnectionId(most.connections.len() as u32 - 1);
+    let again = facts("sawtooth/sawtooth.nmb").retransmits.remove(0);
+    let from = most.capture.start_ns.unwrap();
+    most.retransmits
+        .extend((0..400i64).map(|n| crate::reconstruct::tcp::tables::RetransmitRow {
+            connection: Some(theirs),
+            time_ns: from + n * 1_000_000,
+            segments: Some(1),
+            ..again.clone()
+        }));
+    let d = of(&alone, &most);
+    let said = &d.verdict.sentence;
+    assert_eq!(d.verdict.outcome, Outcome::Same, "{said}");
+    let told = "Not compared are transfers that there are after alone, of port 873: ";
+    assert!(
+        said.contains(told) && said.contains(", 400 segments sent again, 0 packets dropped here."),
+        "{said}"
+    );
+    assert!(
+        d.rates
+            .iter()
+            .all(|r| r.metric != "tcp.retransmits" || r.after.of == 0.0)
+    );
     // Where most is of one side alone, it is compared as it is.
     let mut most = facts("rpc/rpc.nmb");
     for c in &mut most.connections {

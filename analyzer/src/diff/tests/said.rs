@@ -20,6 +20,7 @@ fn rates_alone_are_no_comparison() {
     let judged = |metrics: &[Metric]| {
         Judged {
             causes: &[],
+            wrong: &[],
             speeds: &Default::default(),
             resent: &Default::default(),
             parity: &[],
@@ -61,6 +62,7 @@ fn a_chance_is_told_of_what_was_tested() {
     let said = |d: &crate::diff::Diff| {
         let v = Judged {
             causes: &[],
+            wrong: &[],
             speeds: &Default::default(),
             resent: &Default::default(),
             parity: &[],
