@@ -9,6 +9,7 @@ that the functions below take.
 """
 import collections
 import os
+import random
 import resource
 import select
 import socket
@@ -178,8 +179,8 @@ def serve_transactions(port):
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
-def serve_sink(port, receive_buffer=0, every=0, pause=0.0, each=0):
-    """Reads; sleeps after each `every` bytes. each: so many bytes with each call, for ever."""
+def serve_sink(port, receive_buffer=0, every=0, pause=0.0, each=0, reads=0.0, still=0.0):
+    """Reads; sleeps after each `every` bytes. each: so many bytes with each call, for ever. still: reads for `reads` seconds, and then nothing for so long."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if receive_buffer:
@@ -191,6 +192,9 @@ def serve_sink(port, receive_buffer=0, every=0, pause=0.0, each=0):
         try:
             while each and c.recv(each):
                 pass
+            while still and c.recv(65536):
+                if time.time() % (reads + still) > reads:
+                    time.sleep(reads + still - time.time() % (reads + still))
             while True:
                 receive(c, every or 65536)
                 time.sleep(pause)
@@ -270,20 +274,26 @@ def serve_proxy(port, to="", pause=0.0, every=1, down_each=0.0, down_for=0.0):
             peer.sendall(data)
 
 
-def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names=0, meanwhile=""):
+def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names=0, meanwhile="", timeout=0.0):
     """Hands requests on, each so many times (asks), over so many connections, which the threads of its clients share. each: of so many one needs
     a long answer; cached: the others it answers by itself. names: asks the resolver for so many first, one after the other. meanwhile: for requests of more than
-    250 bytes it asks there, too, while it has a connection, and on this once more behind that."""
+    250 bytes it asks there, too, while it has a connection, and on this once more behind that. Of several servers (to=A,B) each has its share of the
+    connections. timeout: what has no answer after so long is given up; who asked is told so by 100 bytes and a close."""
     import queue
 
     calls = [0]
 
-    host, at = to.rsplit(":", 1)
+    servers = [name.rsplit(":", 1) for name in to.split(",")]
     free = queue.Queue()
-    for _ in range(size):
+
+    def reach(n):
+        host, at = servers[n % len(servers)]
         far = connect(host, int(at))
-        far.settimeout(None)
+        far.settimeout(timeout or None)
         free.put(far)
+
+    for n in range(size):
+        reach(n)
 
     def hand_on(c):
         no_delay(c)
@@ -300,7 +310,13 @@ def serve_pool(port, to="", size=1, asks=1, each=0, cached=0, resolver="", names
                 if long or not cached:
                     far = free.get()
                     for _ in range(asks):
-                        call(far, up, 30 * down if long else down)
+                        try:
+                            call(far, up, 30 * down if long else down)
+                        except TimeoutError:
+                            far.close()
+                            c.sendall(b"t" * 100)
+                            reach(calls[0])
+                            raise
                     if aside and up > 250:
                         call(aside, up, down)
                         call(far, up, down)
@@ -378,8 +394,9 @@ def serve_queue(port, workers=4, pause=0.08, slow_at=1.0, slow_for=1.0, slow=0.3
         threading.Thread(target=read, args=(listener.accept()[0],), daemon=True).start()
 
 
-def serve_collector(port, pause=0.4, every=1.3):
-    """Answers requests, but now and then a thread of its own computes for so long, and the others may do nothing meanwhile."""
+def serve_collector(port, pause=0.4, every=1.3, asleep=0, spread=0.0):
+    """Answers requests, but now and then a thread of its own computes for so long (asleep: sleeps; spread: up to so much more or less), and the others
+    may do nothing meanwhile."""
     held = threading.Lock()
 
     def answer(c):
@@ -396,11 +413,90 @@ def serve_collector(port, pause=0.4, every=1.3):
     def collect():
         while True:
             time.sleep(every)
+            long = pause + random.uniform(-spread, spread)
             with held:
-                burn(pause)
+                time.sleep(long) if asleep else burn(long)
 
     threading.Thread(target=collect, daemon=True).start()
     listener = socket.create_server(("", port))
+    while True:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_app(port, takes="", asks="", log="", sink="", line=4000):
+    """An application. takes: BYTES:SECONDS,...: an answer of up to so many bytes takes about so long. asks: a store that it asks for each request. log: a
+    collector to which it reports each and waits for the receipt. sink: reads its log, `line` bytes for each request, which it writes before it answers,
+    over one connection that all its threads share."""
+    steps = [(int(step.split(":")[0]), float(step.split(":")[1])) for step in takes.split(",") if step]
+    writes, held = None, threading.Lock()
+    if sink:
+        writes = socket.socket()
+        writes.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
+        writes.connect((sink.rsplit(":", 1)[0], int(sink.rsplit(":", 1)[1])))
+
+    def answer(c):
+        # Each thread has its own connections to the store and to the collector, which stay.
+        far = [connect(name.rsplit(":", 1)[0], int(name.rsplit(":", 1)[1])) for name in (asks, log) if name]
+        try:
+            no_delay(c)
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                time.sleep(next((long for most, long in steps if down <= most), 0.0) * random.uniform(0.9, 1.1))
+                for s in far:
+                    call(s)
+                if writes:
+                    with held:
+                        writes.sendall(b"l" * line)
+                c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+    listener = socket.create_server(("", port), backlog=128)
+    while True:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def serve_cache(port, to="", size=8, keep=0.0, behind=0):
+    """Hands requests on over `size` connections, and keeps each answer (those of one size are one) for so long: others are answered with that meanwhile. behind:
+    who asks for one that is too old has it all the same, at once, and a thread of the cache's own fetches it anew."""
+    import queue
+
+    free, due, fetched, asked = queue.Queue(), queue.Queue(), {}, set()
+    for _ in range(size):
+        free.put(connect(to.rsplit(":", 1)[0], int(to.rsplit(":", 1)[1]), timeout=30.0))
+
+    def fetch(up, down):
+        far = free.get()
+        call(far, up, down)
+        free.put(far)
+        fetched[down] = time.time()
+
+    def refresh():
+        while True:
+            up, down = due.get()
+            fetch(up, down)
+            asked.discard(down)
+
+    def answer(c):
+        try:
+            no_delay(c)
+            while True:
+                up, down = header(c)
+                receive(c, up)
+                if time.time() - fetched.get(down, 0) > keep:
+                    if not behind or down not in fetched:
+                        fetch(up, down)
+                    elif down not in asked:
+                        asked.add(down)
+                        due.put((up, down))
+                c.sendall(b"r" * down)
+        except (OSError, EOFError):
+            c.close()
+
+    for _ in range(size if behind else 0):
+        threading.Thread(target=refresh, daemon=True).start()
+    listener = socket.create_server(("", port), backlog=128)
     while True:
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
@@ -637,6 +733,35 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
                 s = None
                 time.sleep(0.02)
             time.sleep(gap)
+
+    together(threads, work)
+
+
+def users(watch, host, port, kinds="call:1:200:300", threads=8, gap=0.1):
+    """So many users, each with a connection of his own and random waits between two requests, of `gap` on average. kinds: NAME:SHARE:UP:DOWN,...; UP and
+    DOWN are bytes, of which 150-400 is any number between, and 8000/200 one of 8000, 8200, ... 15800. Nothing is seeded: no two recordings are alike."""
+    kinds = [kind.split(":") for kind in kinds.split(",")]
+
+    def size(of):
+        if "/" in of:
+            return int(of.split("/")[0]) + random.randrange(40) * int(of.split("/")[1])
+        return random.randint(int(of.split("-")[0]), int(of.split("-")[-1]))
+
+    def work(_):
+        s = None
+        while watch.runs():
+            time.sleep(random.expovariate(1 / gap))
+            name, _, up, down = random.choices(kinds, [float(kind[1]) for kind in kinds])[0]
+            s = s or connect(host, port)
+            at = time.time()
+            try:
+                call(s, size(up), size(down))
+                watch.done(name, at)
+            except (OSError, EOFError) as e:
+                watch.done(name + " FAILED", at)
+                watch.errors[name + ": " + str(e)] += 1
+                s.close()
+                s = None
 
     together(threads, work)
 
@@ -984,20 +1109,22 @@ def sweep(watch, host, port, net="10.20.", addresses=1200, gap=0.4):
     print("sent", sent, "answers", got)
 
 
-def eyeballs(watch, host, port, v6=""):
-    """Tries IPv6, and after 300 ms IPv4."""
+def eyeballs(watch, host, port, v6="", wait=0.3):
+    """Tries IPv6, where there is an address, and after 300 ms IPv4."""
     while watch.runs():
         at = time.time()
         s = socket.socket(socket.AF_INET6)
         s.setblocking(False)
-        s.connect_ex((v6, port))
-        if not select.select([], [s], [], 0.3)[1]:
+        if v6:
+            s.connect_ex((v6, port))
+        if not v6 or not select.select([], [s], [], wait)[1]:
             s.close()
             s = connect(host, port)
         watch.done("connect", at)
         s.setblocking(True)
         call(s)
         s.close()
+        watch.done("call", at)
         time.sleep(0.05)
 
 
