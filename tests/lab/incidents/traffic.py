@@ -739,7 +739,7 @@ def requests(watch, host, port, up=200, down=300, gap=0.005, new=0, threads=1, s
 
 def users(watch, host, port, kinds="call:1:200:300", threads=8, gap=0.1):
     """So many users, each with a connection of his own and random waits between two requests, of `gap` on average. kinds: NAME:SHARE:UP:DOWN,...; UP and
-    DOWN are bytes, of which 150-400 is any number between, and 8000/200 one of 8000, 8200, ... 15800. Nothing is seeded: no two recordings are alike."""
+    DOWN are bytes: 150-400 is any number between, 8000/200 one of 8000, 8200, ... 15800. Nothing is seeded: no two recordings are alike."""
     kinds = [kind.split(":") for kind in kinds.split(",")]
 
     def size(of):
@@ -750,7 +750,10 @@ def users(watch, host, port, kinds="call:1:200:300", threads=8, gap=0.1):
     def work(_):
         s = None
         while watch.runs():
-            time.sleep(random.expovariate(1 / gap))
+            wait = random.expovariate(1 / gap)
+            if time.time() + wait > watch.end:
+                return
+            time.sleep(wait)
             name, _, up, down = random.choices(kinds, [float(kind[1]) for kind in kinds])[0]
             s = s or connect(host, port)
             at = time.time()
