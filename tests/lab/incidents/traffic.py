@@ -457,9 +457,9 @@ def serve_app(port, takes="", asks="", log="", sink="", line=4000):
         threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
 
 
-def serve_cache(port, to="", size=8, keep=0.0, behind=0):
-    """Hands requests on over `size` connections, and keeps each answer (those of one size are one) for so long: others are answered with that meanwhile. behind:
-    who asks for one that is too old has it all the same, at once, and a thread of the cache's own fetches it anew."""
+def serve_cache(port, to="", size=8, keep=0.0, behind=0, pause=0.0):
+    """Hands requests on over `size` connections, and keeps each answer (those of one size are one) for so long: others are answered with that meanwhile.
+    behind: who asks for one that is too old has it all the same, and a thread of the cache's own fetches it anew. pause: what it needs for each answer itself."""
     import queue
 
     free, due, fetched, asked = queue.Queue(), queue.Queue(), {}, set()
@@ -490,6 +490,7 @@ def serve_cache(port, to="", size=8, keep=0.0, behind=0):
                     elif down not in asked:
                         asked.add(down)
                         due.put((up, down))
+                time.sleep(pause)
                 c.sendall(b"r" * down)
         except (OSError, EOFError):
             c.close()
