@@ -104,9 +104,8 @@ fn side(all: &[Recording<'_>]) -> Side {
     out
 }
 
-/// Services of `here` that `there` has not.
-fn alone(here: &Side, there: &Side) -> BTreeSet<u16> {
-    let transfers = transfers(here, there);
+/// Services of `here` that `there` has not, or hardly.
+fn alone(here: &Side, there: &Side, transfers: &BTreeSet<u16>) -> BTreeSet<u16> {
     let of = here.services.iter();
     of.filter(|(port, n)| **n >= LEAST && (!there.ports.contains(port) || transfers.contains(port)))
         .map(|(port, _)| *port)
@@ -224,7 +223,8 @@ pub(in crate::diff) fn nothing_in_common(b: &[Recording<'_>], a: &[Recording<'_>
         return None;
     }
     let sides = [side(b), side(a)];
-    let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
+    let none = BTreeSet::new();
+    let ports = [alone(&sides[0], &sides[1], &none), alone(&sides[1], &sides[0], &none)];
     let parts = [sides[0].part(&ports[0]), sides[1].part(&ports[1])];
     let shared = |s: &Side, alone: &BTreeSet<u16>| s.services.iter().any(|(p, n)| *n >= LEAST && !alone.contains(p));
     let strangers = parts.iter().all(|p| *p > MOST) && !shared(&sides[0], &ports[0]) && !shared(&sides[1], &ports[1]);
@@ -261,8 +261,8 @@ struct Own {
 }
 
 impl Own {
-    fn of(here: &Side, there: &Side) -> Own {
-        let (ports, transfers) = (alone(here, there), transfers(here, there));
+    fn of(here: &Side, there: &Side, transfers: BTreeSet<u16>) -> Own {
+        let ports = alone(here, there, &transfers);
         let part = here.part(&ports);
         Own {
             part,
@@ -280,7 +280,13 @@ pub(in crate::diff) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Opt
         return None;
     }
     let (sb, sa) = (side(b), side(a));
-    let (before, after) = (Own::of(&sb, &sa), Own::of(&sa, &sb));
+    // Where both sides have such, one may be the other, which moved to another port.
+    let moved = [transfers(&sb, &sa), transfers(&sa, &sb)];
+    let [tb, ta] = match moved.iter().any(BTreeSet::is_empty) {
+        true => moved,
+        false => <_>::default(),
+    };
+    let (before, after) = (Own::of(&sb, &sa, tb), Own::of(&sa, &sb, ta));
     let none = before.ports.is_empty() && after.ports.is_empty();
     if none || before.others.max(after.others) > MOST || before.rest.min(after.rest) < LEAST {
         return None;
