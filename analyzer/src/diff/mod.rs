@@ -280,12 +280,12 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         None if !parts && !hidden && !in_part => (said::causes::said(b, a, &servers), values::speed::Speeds::of(b, a)),
         _ => <_>::default(),
     };
-    let wrong = match prevented {
-        None if whole && !in_part => said::reports::of(before, after),
-        _ => vec![],
+    let reports = match prevented {
+        None if whole && !in_part => said::reports::Reports::of(before, after),
+        _ => <_>::default(),
     };
     let verdict = said::verdict::Judged {
-        wrong: &wrong,
+        reports: &reports,
         causes: &causes,
         speeds: &speeds,
         resent: &resent,

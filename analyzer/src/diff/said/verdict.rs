@@ -3,6 +3,7 @@
 use super::alike::{answers_alike, is_total, seen};
 use super::lead::{Lead, Leading};
 use super::prevented::incomparable;
+use super::reports::Reports;
 use super::resent::Told;
 use super::weigh;
 use crate::analyses::verdict::{capital, counted, duration};
@@ -84,8 +85,8 @@ pub(in crate::diff) const NAMED_MOST: usize = 4;
 /// What there is to judge.
 pub(in crate::diff) struct Judged<'d> {
     pub causes: &'d [String],
-    /// What the report of one side alone calls wrong.
-    pub wrong: &'d [String],
+    /// What the report of each side says.
+    pub reports: &'d Reports,
     pub speeds: &'d Speeds,
     pub resent: &'d Told,
     pub parity: &'d [Check],
@@ -266,7 +267,8 @@ impl Judged<'_> {
             false => (tails, vec![]),
         };
         // Where nothing differs one report's words are a caution, else a cause.
-        let wrong = self.wrong.to_vec();
+        let wrong = self.reports.wrong.clone();
+        let slow = self.reports.of_slow(self.metrics);
         let (wrong_first, wrong_behind) = match outcome {
             Outcome::Same => (vec![], wrong),
             _ => (wrong, vec![]),
@@ -277,6 +279,7 @@ impl Judged<'_> {
             .chain(lead.sentences)
             .chain(tails_behind)
             .chain(tails::gone(self.metrics))
+            .chain(slow)
             .chain(wrong_first)
             .chain(moved)
             .chain([first])
@@ -297,7 +300,7 @@ impl Judged<'_> {
                         && others.is_empty()
                         && answers_compared
                         && self.causes.is_empty()
-                        && self.wrong.is_empty()
+                        && self.reports.wrong.is_empty()
                         && no_tails
                         && self.metrics.iter().any(is_total))
                 }

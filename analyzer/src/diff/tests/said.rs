@@ -20,7 +20,7 @@ fn rates_alone_are_no_comparison() {
     let judged = |metrics: &[Metric]| {
         Judged {
             causes: &[],
-            wrong: &[],
+            reports: &Default::default(),
             speeds: &Default::default(),
             resent: &Default::default(),
             parity: &[],
@@ -62,7 +62,7 @@ fn a_chance_is_told_of_what_was_tested() {
     let said = |d: &crate::diff::Diff| {
         let v = Judged {
             causes: &[],
-            wrong: &[],
+            reports: &Default::default(),
             speeds: &Default::default(),
             resent: &Default::default(),
             parity: &[],

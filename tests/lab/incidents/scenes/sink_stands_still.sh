@@ -14,4 +14,4 @@ plant() {
     serve server app 7571 takes=1000:0.003,99999:0.012 sink=10.9.3.2:7572 line=3000 task=orders
     serve router pool 7570 to=10.9.2.2:7571 size=24 task=front
 }
-traffic() { ask users 10.9.1.1 7570 9 kinds=page:3:150-300:400-900,list:1:150-300:9000-14000 threads=16 gap=0.25; }
+traffic() { ask users 10.9.1.1 7570 19 kinds=page:3:150-300:400-900,list:1:150-300:9000-14000 threads=16 gap=0.25; }
