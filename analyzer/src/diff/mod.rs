@@ -47,8 +47,6 @@ pub use sides::settings::SettingChange;
 pub use values::breakdown::{Breakdown, Part};
 pub use values::metrics::Which;
 
-use std::collections::BTreeSet;
-
 use crate::facts::Facts;
 use crate::stat::weighted_holm;
 
@@ -211,7 +209,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     let windows = options.before_window.is_some() || options.after_window.is_some();
     if prevented.is_none() && !windows && !hidden && !in_part {
         servers.gave_up = servers::gave_up::told(b, a, &mut servers.asks);
-        servers.detours = servers::detours::of(b, a);
+        if options.devices.is_empty() {
+            servers.detours = servers::detours::of(b, a);
+        }
     }
     for m in changed {
         let worse = m.outcome == Outcome::Worse;
@@ -241,18 +241,16 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     judged::fewer::in_no_stage(&mut metrics, &rates);
     if !in_part {
         let upstream = judged::upstream::moderate(&mut metrics, &mut servers.large, [b, a], options);
-        let mixed = servers.kinds.iter().filter(|k| k.mixture);
-        let mixed = mixed.map(|k| servers::clients::server_of(&k.server).to_owned());
-        let others: BTreeSet<String> = upstream.into_iter().chain(mixed).chain(of_clients).collect();
-        judged::unfelt::moderate(
-            &mut metrics,
-            &mut rates,
-            &servers.asks,
-            [b, a],
-            &others,
-            &servers.devices,
-            options,
-        );
+        let known = judged::unfelt::Known {
+            asks: &servers.asks,
+            upstream,
+            mixed: judged::kinds::mixed(&servers.kinds, &metrics)
+                .chain(of_clients)
+                .collect(),
+            large: &servers.large,
+            devices: &servers.devices,
+        };
+        judged::unfelt::moderate(&mut metrics, &mut rates, &known, [b, a], options);
     }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));

@@ -169,7 +169,8 @@ fn named(metric: &str, rule: &str) -> bool {
 fn is_worse(m: &Metric, percent: Option<u64>, least: Option<Least>) -> bool {
     let asked = m.shifts.iter().filter(|s| percent.is_none_or(|p| s.percent == p));
     // What is changed, and nobody's harm, is so by any measure; what nobody feels in answers is asked for by its name.
-    let mut asked = asked.filter(|s| s.significant && s.shift > 0 && (m.unfelt || s.outcome != Outcome::Changed));
+    let called = |s: &&super::Shift| s.significant || m.recurs && s.outcome == Outcome::Worse;
+    let mut asked = asked.filter(|s| called(s) && s.shift > 0 && (m.unfelt || s.outcome != Outcome::Changed));
     asked.any(|s| match least {
         None => matches!(s.outcome, Outcome::Worse | Outcome::Changed),
         Some(Least::Ns(ns)) => s.shift > ns,

@@ -70,9 +70,13 @@ impl<'f> Socket<'f> {
         let rows = self.responses.iter().filter(|r| !r.overlap);
         rows.filter_map(|r| Some((r.response_ns()?, r)))
     }
-    /// Requests and answers that went over it.
+    /// Requests and answers that went over it in turns.
     pub(crate) fn turns(&self) -> usize {
         self.judged_responses().count().max(self.judged_turnarounds().count())
+    }
+    /// The same, in any order.
+    pub(crate) fn all_turns(&self) -> usize {
+        self.responses.len().max(self.turnarounds.len())
     }
     /// When it was last read.
     pub(super) fn last_read(&self) -> Option<i64> {

@@ -14,6 +14,15 @@ use crate::diff::servers::{
 /// Part of a server's answers on each side that clients compared one by one must have.
 const NEARLY_ALL: f64 = 0.9;
 
+/// Whether a change of half of the median would have been seen.
+fn seen_of_few(m: &Metric) -> bool {
+    let middle = m.shifts.iter().find(|s| s.percent == 50);
+    middle.is_some_and(|s| {
+        let least = s.before.max(s.after) / 2;
+        s.outcome != Outcome::Same || s.minimum_detectable.is_some_and(|ns| ns <= least)
+    })
+}
+
 pub(in crate::diff) fn moderate(metrics: &mut [Metric]) -> BTreeSet<String> {
     let of_client = |m: &&Metric| {
         let answers = m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response");
@@ -36,8 +45,10 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric]) -> BTreeSet<String> {
         let responses = || theirs().filter(|c| c.which.stage == "response");
         let (b, a): (u64, u64) = responses().fold((0, 0), |(b, a), c| (b + c.before.n, a + c.after.n));
         let most = |of: u64, all: u64| of as f64 >= NEARLY_ALL * all as f64;
-        let moved = theirs().any(|c| c.outcome == m.outcome);
-        (!moved && most(b, m.before.n) && most(a, m.after.n)).then(|| name.to_owned())
+        // Each would have shown it.
+        let alike =
+            responses().all(|c| c.outcome != m.outcome && seen_of_few(c)) && theirs().all(|c| c.outcome != m.outcome);
+        (alike && most(b, m.before.n) && most(a, m.after.n)).then(|| name.to_owned())
     };
     let found: Vec<Option<String>> = metrics.iter().map(explained).collect();
     for (m, _) in metrics.iter_mut().zip(&found).filter(|(_, of)| of.is_some()) {

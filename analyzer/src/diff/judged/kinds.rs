@@ -110,7 +110,8 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
         let (outcome, worse) = (m.outcome, m.outcome == Outcome::Worse);
         let shifts: Vec<&Shift> = m.shifts.iter().filter(|s| s.outcome == outcome).collect();
         let mut ways = ALL.iter().filter(|by| **by != By::Answer || vary(&sides));
-        let found = ways.find_map(|by| explained(*by, &sides, &shifts, o));
+        // What comes again and again is no mixture.
+        let found = ways.find_map(|by| explained(*by, &sides, &shifts, o).filter(|_| !m.recurs));
         let said = |mixture: bool| out.iter().any(|k: &Kinds| k.server == server && k.mixture == mixture);
         match found {
             Some(words) => {
@@ -142,6 +143,16 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
         }
     }
     out
+}
+
+/// Servers whose requests are of another mixture, the way to who asks and back with it.
+pub(in crate::diff) fn mixed<'k>(kinds: &'k [Kinds], metrics: &'k [Metric]) -> impl Iterator<Item = String> + 'k {
+    let own = |m: &Metric, k: &Kinds| m.which.service.as_ref() == Some(&k.server) && m.mix.is_some();
+    let whole = |m: &Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response");
+    let of = kinds
+        .iter()
+        .filter(move |k| k.mixture && metrics.iter().any(|m| whole(m) && own(m, k)));
+    of.map(|k| server_of(&k.server).to_owned())
 }
 
 fn whose(server: &str) -> String {

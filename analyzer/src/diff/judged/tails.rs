@@ -74,13 +74,17 @@ fn surely(m: &Metric) -> bool {
     m.shifts.iter().any(|s| s.percent == 90 && s.significant)
 }
 
-/// Whether it would be told that the slowest are slower after, or were before.
-pub(super) fn is_told(m: &Metric, outcome: Outcome) -> bool {
+/// Of which percentile it would be told that the slowest are slower after, or were before.
+pub(super) fn told(m: &Metric, outcome: Outcome) -> Option<u64> {
     let (x, y) = match outcome {
         Outcome::Better => (&m.after, &m.before),
         _ => (&m.before, &m.after),
     };
-    !surely(m) && a_tenth(x, y) || longer(x, y)
+    match (!surely(m) && a_tenth(x, y), longer(x, y)) {
+        (true, _) => Some(90),
+        (_, true) => Some(99),
+        _ => None,
+    }
 }
 
 fn words(m: &Metric) -> Option<String> {

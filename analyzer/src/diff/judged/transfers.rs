@@ -42,9 +42,9 @@ fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTr
     // Who answers requests: a few words beside a transfer are none.
     let mut answers: BTreeMap<String, usize> = BTreeMap::new();
     for r in sides.into_iter().flatten() {
-        for s in sockets(r.facts).iter().filter(|s| s.in_turns) {
+        for s in &sockets(r.facts) {
             if let Some(service) = service(r.facts, s.connection) {
-                *answers.entry(name(&service)).or_default() += s.turns();
+                *answers.entry(name(&service)).or_default() += s.all_turns();
             }
         }
     }
@@ -67,12 +67,15 @@ fn left(side: &[Recording<'_>], metric: &str, but: &BTreeSet<String>) -> (f64, O
             out.0 += of.filter(|d| !theirs(d.owner.and_then(|o| o.connection))).count() as f64;
             continue;
         }
+        // Of a connection of these devices, or of none known, as the rate counts them.
+        let here: BTreeSet<_> = data(r).filter_map(|x| x.connection).collect();
+        let on = |c: Option<ConnectionId>| r.devices.is_empty() || c.is_none_or(|c| here.contains(&c));
         let again = r
             .facts
             .retransmits
             .iter()
-            .filter(|t| r.has(t.time_ns) && !r.is_alone(t.connection));
-        let again = again.filter(|t| !theirs(t.connection));
+            .filter(|t| r.has(t.time_ns) && on(t.connection));
+        let again = again.filter(|t| !r.is_alone(t.connection) && !theirs(t.connection));
         let counts = |class: RetransmitClass| metric == RETRANSMITS || metric == RTO && class == RetransmitClass::Rto;
         for t in again {
             out.0 += f64::from(u8::from(counts(t.class)));

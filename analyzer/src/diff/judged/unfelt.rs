@@ -1,7 +1,7 @@
-//! Stages beneath the answers that take longer, and that nobody feels: where answers are compared, enough of them, and none takes longer, a stage that grew by little beside the answers that users
-//! ask for, or of units that are of no answer (a backup), is a difference and no harm.
+//! Stages beneath the answers that take longer, or less long, and that nobody feels: where answers are compared, enough of them, and none takes longer (less long), a stage that moved by little beside the answers that users
+//! ask for, or of units that are of no answer (a backup), is a difference and no harm (no gain).
 //!
-//! In: judged metrics, who asks whom, units of both sides. Out: what is worse of `rx`, `tx`, `lifetime`, `poll`, `softirq` and `device`, called changed and marked. Must not touch anything where an answer is worse,
+//! In: judged metrics, who asks whom, units of both sides. Out: what is worse (better) of `rx`, `tx`, `lifetime`, `poll`, `softirq` and `device`, called changed and marked. Must not touch anything where an answer is worse,
 //! where some are much slower and not judged, or where answers are too few to have shown it; nor `tx_udp`, as answers by UDP are not compared. Where a server's clients are outside the recording, what they wait for is not
 //! measured: it is no less than the turnaround, so that has to be compared, and counts with the answers. What `--fail-on` names is as before.
 
@@ -17,6 +17,7 @@ use crate::diff::servers::{
     answers::{LEDGER, server},
     asks::Asks,
     clients::server_of,
+    large::Large,
 };
 use crate::diff::sides::options::{DiffOptions, Recording};
 use crate::facts::ConnectionId;
@@ -33,6 +34,10 @@ const NO_PERCENTILE: f64 = 0.5;
 /// Turnarounds from outside that tell of no users: so few, or one in so many of all.
 const FEW: usize = 30;
 const SMALL: usize = 20;
+/// Units from which on something is known of them.
+const LEAST: usize = 30;
+/// Classes of skbs whose lives are those of a ledger's units.
+const LIVES: [(&str, &[&str]); 2] = [("rx", &["rx"]), ("tx", &["tx_original", "tx_clone"])];
 /// Ledgers of what lies beneath.
 const BENEATH: [&str; 6] = ["rx", "tx", "lifetime", "poll", "softirq", "device"];
 
@@ -81,33 +86,42 @@ pub(super) fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
     by.into_iter().filter(|(_, n)| many(*n)).map(|(name, _)| name).collect()
 }
 
-/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these. `others` as below.
+/// What is known of answers beside their metrics.
+pub(in crate::diff) struct Known<'k> {
+    pub asks: &'k [Asks],
+    /// Servers whose answers users do not wait for longer, or less long.
+    pub upstream: BTreeSet<String>,
+    /// Servers whose requests are of another mixture, each of them answered as quickly as before, the way to who asks and back with it.
+    pub mixed: BTreeSet<String>,
+    pub large: &'k [Large],
+    /// Devices whose queues packets of answers passed, as far as both their ends are recorded.
+    pub devices: &'k BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Whether so many answers that a change of their median would have been seen.
+pub(super) fn seen(m: &Metric, outcome: Outcome) -> bool {
+    let middle = m.shifts.iter().find(|s| s.percent == 50);
+    let seen = middle.is_some_and(|s| {
+        let least = s.before.max(s.after) as f64 * SHOWN;
+        s.outcome == opposite(outcome) || s.minimum_detectable.is_some_and(|ns| ns as f64 <= least)
+    });
+    m.before.n.min(m.after.n) >= ENOUGH && seen
+}
+
+/// The median answer, ns, of whom users ask, and turnaround of those asked from `outside`: the shortest of these.
 /// `None`: something is worse (better) there, or nothing would have shown it.
-fn answered(
-    metrics: &[Metric],
-    asks: &[Asks],
-    [outside, others]: [&BTreeSet<String>; 2],
-    outcome: Outcome,
-) -> Option<i64> {
+fn answered(metrics: &[Metric], known: &Known<'_>, outside: &BTreeSet<String>, outcome: Outcome) -> Option<i64> {
     let moved = |m: &Metric| m.which.ledger == LEDGER && m.outcome == outcome;
     let worse = outcome == Outcome::Worse;
-    if metrics.iter().any(moved) || worse && !tails::said(metrics).is_empty() {
+    let large = known.large.iter().any(|l| l.worse == worse);
+    if large || metrics.iter().any(moved) || worse && !tails::said(metrics).is_empty() {
         return None;
     }
     let shows = |m: &Metric| {
-        let middle = m.shifts.iter().find(|s| s.percent == 50);
-        let seen = middle.is_some_and(|s| {
-            let least = s.before.max(s.after) as f64 * SHOWN;
-            s.outcome == opposite(outcome) || s.minimum_detectable.is_some_and(|ns| ns as f64 <= least)
-        });
-        let mixed = m
-            .which
-            .service
-            .as_deref()
-            .is_some_and(|s| others.contains(server_of(s)));
-        m.before.n.min(m.after.n) >= ENOUGH && (seen || mixed)
+        let mixed = (m.which.service.as_deref()).is_some_and(|s| known.mixed.contains(server_of(s)));
+        seen(m, outcome) || mixed && m.before.n.min(m.after.n) >= ENOUGH
     };
-    let fronts = fronts(metrics, asks);
+    let fronts = fronts(metrics, known.asks);
     let median = |m: &Metric| Some(m.before.p50_ns?.min(m.after.p50_ns?));
     let answer = fronts.iter().filter(|m| shows(m)).filter_map(|m| median(m)).min()?;
     let turnaround = |server: &String| {
@@ -120,55 +134,59 @@ fn answered(
     theirs?.into_iter().chain([answer]).min()
 }
 
-fn opposite(outcome: Outcome) -> Outcome {
+pub(super) fn opposite(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Worse => Outcome::Better,
         _ => Outcome::Worse,
     }
 }
 
-/// Calls changed, and marks, what nobody feels; `others`: servers whose answers users do not wait for longer, or less long, and such whose requests are of another mixture, each as quick as before; `devices`: whose queues their packets passed.
+/// Calls changed, and marks, what nobody feels.
 pub(in crate::diff) fn moderate(
     metrics: &mut [Metric],
     rates: &mut [Rate],
-    asks: &[Asks],
+    known: &Known<'_>,
     sides: [&[Recording<'_>]; 2],
-    others: &BTreeSet<String>,
-    devices: &BTreeMap<String, BTreeSet<String>>,
     o: &DiffOptions,
 ) {
     let outside = sides.iter().flat_map(|side| asked_from_outside(side)).collect();
-    let sides = sides.map(|side| (side, in_turns(side, others)));
+    let others = known.upstream.union(&known.mixed).cloned().collect();
+    let sides = sides.map(|side| (side, in_turns(side, &others)));
+    let mut unfelt: BTreeSet<&'static str> = BTreeSet::new();
     for outcome in [Outcome::Better, Outcome::Worse] {
         let beneath = |m: &Metric| BENEATH.contains(&m.which.ledger) && m.outcome == outcome;
-        let Some(answer) = answered(metrics, asks, [&outside, others], outcome) else {
+        let Some(answer) = answered(metrics, known, &outside, outcome) else {
             continue;
         };
         let felt = (answer as f64 * FELT) as i64;
         for m in metrics.iter_mut().filter(|m| beneath(m)) {
             let far = m.shifts.iter().filter(|s| s.outcome == outcome);
             let farthest = far.map(|s| s.shift.saturating_abs()).max().unwrap_or(0);
-            let passed = |dev: &String| devices.values().any(|of| of.contains(dev));
-            let aside = m.which.ledger == "device" && !m.which.dev.as_ref().is_some_and(passed);
+            // Who gains by a device that no answer is known to pass is nobody that is compared; who loses may be one that is not.
+            let passed = |dev: &String| known.devices.values().any(|of| of.contains(dev));
+            let aside =
+                outcome == Outcome::Better && m.which.ledger == "device" && !m.which.dev.as_ref().is_some_and(passed);
             if farthest < felt || aside || of_no_answer(m, &sides, (outcome, felt), o) {
                 m.becomes_changed(outcome);
                 m.unfelt = true;
+                if outcome == Outcome::Worse {
+                    unfelt.insert(m.which.ledger);
+                }
             }
         }
     }
-    if answered(metrics, asks, [&outside, others], Outcome::Worse).is_none() {
+    if answered(metrics, known, &outside, Outcome::Worse).is_none() {
         return;
     }
     super::transfers::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
     // Lives of skbs are those units' as well.
-    for ledger in ["rx", "tx"] {
-        let unfelt = metrics.iter().any(|m| m.which.ledger == ledger && m.unfelt);
+    for (ledger, classes) in LIVES {
         let worse = |m: &Metric| m.which.ledger == ledger && m.outcome == Outcome::Worse;
-        if !unfelt || metrics.iter().any(worse) {
+        if !unfelt.contains(ledger) || metrics.iter().any(worse) {
             continue;
         }
         let theirs = |m: &&mut Metric| {
-            let own = m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
+            let own = m.which.ledger == "lifetime" && classes.contains(&m.which.stage);
             own && m.outcome == Outcome::Worse
         };
         for m in metrics.iter_mut().filter(theirs) {
@@ -211,10 +229,11 @@ fn of_no_answer(
     // So few of all that no percentile is theirs.
     let part = (b.len() as f64 / m.before.n.max(1) as f64).max(a.len() as f64 / m.after.n.max(1) as f64);
     m.shifts.iter().filter(|s| s.outcome == outcome).all(|s| {
-        if part < NO_PERCENTILE * (100.0 - s.percent as f64) / 100.0 {
+        let few = part < NO_PERCENTILE * (100.0 - s.percent as f64) / 100.0;
+        if few && n < LEAST {
             return true;
         }
-        let enough = PERCENTS.iter().any(|(p, need)| *p == s.percent && n >= *need);
+        let enough = few || PERCENTS.iter().any(|(p, need)| *p == s.percent && n >= *need);
         let at = |v: &mut Vec<i64>| nearest_rank(v, s.percent as usize);
         let (relative, absolute) = match s.percent {
             50 => (o.median_relative, o.median_ns),

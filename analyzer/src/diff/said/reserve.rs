@@ -4,6 +4,7 @@ use super::alike::{is_answer, is_total};
 use super::lines::rate_line;
 use super::verdict::{ENOUGH, Judged, NAMED, NAMED_MOST, Outcome, signed};
 use crate::diff::judged::{compare::Metric, rates::Rate};
+use crate::diff::servers::answers::LEDGER;
 
 /// A rate is named as not judged from so many events and so many times the frequency on.
 const UNJUDGED_EVENTS: f64 = 20.0;
@@ -58,21 +59,32 @@ impl Judged<'_> {
 
     /// What differs beneath answers that do not.
     pub(in crate::diff) fn unfelt(&self) -> String {
-        let longer = self.metrics.iter().filter(|m| m.unfelt);
-        let longer = longer.filter_map(|m| Some(format!("{} {}", m.metric, super::lead::moved(m.telling()?))));
-        let rates = self.rates.iter().filter(|r| r.unfelt).map(rate_line);
-        let all: Vec<String> = longer.chain(rates).collect();
-        let more = match all.len().saturating_sub(NAMED_MOST) {
-            0 => String::new(),
-            n => format!(" and {n} more"),
+        let line = |m: &Metric| Some(format!("{} {}", m.metric, super::lead::moved(m.telling()?)));
+        let of = |answers: bool| {
+            let of = self
+                .metrics
+                .iter()
+                .filter(move |m| m.unfelt && (m.which.ledger == LEDGER) == answers);
+            of.filter_map(line).collect::<Vec<String>>()
         };
-        match all.is_empty() {
-            true => String::new(),
-            false => format!(
-                "What differs beneath the answers is not felt in them: {}{more}.",
-                all.iter().take(NAMED_MOST).cloned().collect::<Vec<_>>().join(", ")
+        let rates = self.rates.iter().filter(|r| r.unfelt).map(rate_line);
+        let (behind, beneath) = (of(true), of(false).into_iter().chain(rates).collect());
+        let said = |words: &str, all: Vec<String>| {
+            let more = match all.len().saturating_sub(NAMED_MOST) {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let named = all.iter().take(NAMED_MOST).cloned().collect::<Vec<_>>().join(", ");
+            (!all.is_empty()).then(|| format!("{words}: {named}{more}."))
+        };
+        let all = [
+            said(
+                "Servers behind answer otherwise, and those that users ask do not for it",
+                behind,
             ),
-        }
+            said("What differs beneath the answers is not felt in them", beneath),
+        ];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// Totals that moved by more than chance seemed to allow, and yet not certainly.

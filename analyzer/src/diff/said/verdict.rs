@@ -304,7 +304,10 @@ impl Judged<'_> {
                         && no_tails
                         && self.metrics.iter().any(is_total))
                 }
-                Outcome::Better => !(unjudged.is_empty() && answers_compared && self.causes.is_empty() && no_tails),
+                Outcome::Better => {
+                    let quiet = self.causes.is_empty() && self.reports.wrong.is_empty();
+                    !(unjudged.is_empty() && answers_compared && quiet && no_tails)
+                }
                 _ => false,
             },
             lines,

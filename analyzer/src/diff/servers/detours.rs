@@ -1,14 +1,16 @@
 //! Addresses that clients try first and in vain, before they take one of the other family: on one side alone. Who opens a connection waits for that each time, and no answer's time has it.
 //!
 //! In: attempts that came to nothing while their thread took another address (`analyses::opens`, inferred). Out: a sentence each. Without a test of chance worse (or better): ten or more on one side, a tenth of that rate at
-//! most on the other. Not of parts of recordings, where an attempt may lie across.
+//! most on the other. Not of parts of recordings or some devices, where an attempt may lie across.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::stopped::{FEW, MANY};
 use crate::analyses::opens::fallbacks;
 use crate::analyses::verdict::{counted, duration};
 use crate::diff::sides::options::{Recording, seconds};
+use crate::diff::values::attempts::opening;
+use crate::reconstruct::opens::tables::OpenEnd;
 
 /// One address.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,27 +23,42 @@ pub(in crate::diff) struct Detour {
 #[derive(Debug, Default)]
 struct Tried {
     times: u64,
+    /// Of these, such that found no route.
+    unreachable: u64,
     /// Of the recording with most: how long each waited.
     waited_ns: Option<i64>,
     most: u64,
+    /// What was taken then.
+    then: String,
     unresolved_on: String,
     task: String,
 }
 
-/// By the address that was tried, and the one that was taken then.
-type Side = BTreeMap<(String, String), Tried>;
+/// By the address that was tried.
+type Side = BTreeMap<String, Tried>;
 
 fn side(all: &[Recording<'_>]) -> Side {
     let mut out = Side::new();
-    for f in all.iter().flat_map(|r| fallbacks(r.facts)) {
-        let of = out.entry((f.to, f.then)).or_default();
-        of.times = of.times.saturating_add(f.attempts);
-        if f.attempts > of.most {
-            (of.most, of.waited_ns) = (f.attempts, f.waited.p50_ns);
-            (of.unresolved_on, of.task) = (f.unresolved_on, f.task);
+    for r in all {
+        // What stands at other times is no address in vain.
+        let stood = r.facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
+        let stood: BTreeSet<String> = stood.filter_map(opening).collect();
+        for f in fallbacks(r.facts).into_iter().filter(|f| !stood.contains(&f.to)) {
+            let of = out.entry(f.to).or_default();
+            of.times = of.times.saturating_add(f.attempts);
+            of.unreachable = of.unreachable.saturating_add(f.unreachable);
+            if f.attempts > of.most {
+                (of.most, of.waited_ns, of.then) = (f.attempts, f.waited.p50_ns, f.then);
+                (of.unresolved_on, of.task) = (f.unresolved_on, f.task);
+            }
         }
     }
     out
+}
+
+/// Family and port: who has another address of one instead is where he was.
+fn like(to: &str) -> (bool, &str) {
+    (to.starts_with('['), to.rsplit_once(':').map_or(to, |(_, port)| port))
 }
 
 /// All of them, those tried most often first.
@@ -55,20 +72,24 @@ pub(in crate::diff) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> 
         } else {
             (of_before, of_after)
         };
-        let few = |key: &(String, String), times: u64| {
-            let n = other.get(key).map_or(0, |t| t.times);
+        let few = |to: &String, times: u64| {
+            let n: u64 = other
+                .iter()
+                .filter(|(o, _)| like(o) == like(to))
+                .map(|(_, t)| t.times)
+                .sum();
             n as f64 / there.max(1e-9) <= FEW * times as f64 / here.max(1e-9)
         };
-        let alone = own.iter().filter(|(key, t)| t.times >= MANY && few(key, t.times));
-        alone.map(|(key, t)| (t.times, words(key, t, worse))).collect()
+        let alone = own.iter().filter(|(to, t)| t.times >= MANY && few(to, t.times));
+        alone.map(|(to, t)| (t.times, words(to, t, worse))).collect()
     };
     let mut all = [of((&a, &b, true)), of((&b, &a, false))].concat();
     all.sort_by_key(|(times, _)| std::cmp::Reverse(*times));
     all.into_iter().map(|(_, d)| d).collect()
 }
 
-/// `After, and not before, [fd09:2::77]:7556 is tried first, and in vain: 80 times by curl, until p50 250.50 ms later 10.9.2.2:7556 was taken (inferred)`.
-fn words((to, then): &(String, String), t: &Tried, worse: bool) -> Detour {
+/// `After, and not before, [fd09:2::77]:7556 is tried first, which comes to nothing: 80 times by curl (80 had no answer to a SYN), until p50 250.50 ms later 10.9.2.2:7556 was taken (inferred)`.
+fn words(to: &str, t: &Tried, worse: bool) -> Detour {
     let when = if worse {
         "After, and not before,"
     } else {
@@ -82,11 +103,22 @@ fn words((to, then): &(String, String), t: &Tried, worse: bool) -> Detour {
         dev => format!("; neighbour discovery on {dev} never had an address for it"),
     };
     let times = counted(t.times, "time", "times");
+    let came = [
+        (t.times.saturating_sub(t.unreachable), "had no answer to a SYN"),
+        (t.unreachable, "found no route"),
+    ];
+    let came: Vec<String> = came
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}"))
+        .collect();
     Detour {
         worse,
         sentence: format!(
-            "{when} {to} is tried first, and no SYN to it is answered: {times} by {}, until{waited} {then} was taken (inferred){neighbour}.",
-            t.task
+            "{when} {to} is tried first, which comes to nothing: {times} by {} ({}), until{waited} {} was taken (inferred){neighbour}.",
+            t.task,
+            came.join(", "),
+            t.then
         ),
     }
 }

@@ -1,6 +1,7 @@
 //! Servers and those who ask them: answers, and what else is known of the reasons why they take longer.
 
 pub(in crate::diff) mod answers;
+pub(in crate::diff) mod askers;
 pub(in crate::diff) mod asks;
 pub(in crate::diff) mod behind;
 pub(in crate::diff) mod clients;

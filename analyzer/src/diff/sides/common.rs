@@ -4,7 +4,7 @@
 //! In: rows of `rx` and `tx` and the sockets' ends. Out: sockets and skbs that are left out of each recording, and a sentence. A service is the server's
 //! port: one that moved to another host is the same. Where what is left out is more than half of a side, nothing is: then the traffic is another.
 //!
-//! Transfers (no requests and answers, and much payload) that one side alone has are left out however many units they have, and what they lose and send again is in no rate; that is said, with how much it was.
+//! Transfers that one side alone has (`transfers`) are left out however many units they have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,21 +14,16 @@ use rustc_hash::FxHashSet;
 use super::options::Recording;
 use super::parity::{Check, Level, check};
 use super::slices::hidden;
-use crate::analyses::application::sockets;
-use crate::analyses::verdict::{counted, size};
+use super::transfers::Transfers;
 use crate::diff::values::ends::server_port;
 use crate::facts::{ConnectionId, SkbId};
-use crate::reconstruct::transmit::tables::TxKind;
 
 /// Fewest units of a service that one side alone has.
-const LEAST: u64 = 30;
+pub(super) const LEAST: u64 = 30;
 /// Largest part of a side's units that is left out.
 const MOST: f64 = 0.5;
-/// Payload of a transfer, bytes, and what the other side may have with the same port.
-const TRANSFER: u64 = 1_000_000;
-const HARDLY: u64 = 50_000;
 /// Services that are named.
-const NAMED: usize = 4;
+pub(super) const NAMED: usize = 4;
 
 /// Of one recording.
 #[derive(Debug, Default)]
@@ -49,10 +44,6 @@ struct Side {
     all: u64,
     /// Ports at either end: which of them is the service's is not known of every connection.
     ports: BTreeSet<u16>,
-    /// TCP payload by the port at either end.
-    payload: BTreeMap<u16, u64>,
-    /// Requests answered, of services.
-    answers: BTreeMap<u16, u64>,
 }
 
 fn side(all: &[Recording<'_>]) -> Side {
@@ -69,63 +60,15 @@ fn side(all: &[Recording<'_>]) -> Side {
                 *out.services.entry(port).or_default() += 1;
             }
         }
-        let turns = sockets(r.facts);
-        for s in turns.iter().filter(|s| s.in_turns) {
-            if let Some(port) = server_port(r.facts, s.connection) {
-                *out.answers.entry(port).or_default() += s.turns() as u64;
-            }
-        }
-        // Of a transfer within this host both ends tell: the more is it.
-        let (mut sent, mut came) = (BTreeMap::new(), BTreeMap::new());
-        let add = |to: &mut BTreeMap<u16, u64>, c: Option<ConnectionId>, bytes: Option<u32>| {
-            let row = c.and_then(|c| r.facts.connections.get(c.0 as usize));
-            for port in row
-                .map(|row| BTreeSet::from([row.sport, row.dport]))
-                .unwrap_or_default()
-            {
-                let of = to.entry(port).or_default();
-                *of = of.saturating_add(bytes.unwrap_or(0).into());
-            }
-        };
-        let tcp = r
-            .facts
-            .tx
-            .iter()
-            .filter(|x| x.kind == TxKind::Tcp && r.sees(x.start_ns, x.dev));
-        tcp.for_each(|x| add(&mut sent, x.connection, x.bytes));
-        let rx = r.facts.rx.iter().filter(|x| r.sees(x.start_ns, x.dev));
-        rx.for_each(|x| add(&mut came, x.connection, x.bytes));
-        for port in sent.keys().chain(came.keys()).copied().collect::<BTreeSet<u16>>() {
-            let bytes = |of: &BTreeMap<u16, u64>| of.get(&port).copied().unwrap_or(0);
-            let of = out.payload.entry(port).or_default();
-            *of = of.saturating_add(bytes(&sent).max(bytes(&came)));
-        }
     }
     out
 }
 
-/// Services of `here` that `there` has not, or hardly.
-fn alone(here: &Side, there: &Side, transfers: &BTreeSet<u16>) -> BTreeSet<u16> {
+/// Services of `here` that `there` has not.
+fn alone(here: &Side, there: &Side) -> BTreeSet<u16> {
     let of = here.services.iter();
-    of.filter(|(port, n)| **n >= LEAST && (!there.ports.contains(port) || transfers.contains(port)))
+    of.filter(|(port, n)| **n >= LEAST && !there.ports.contains(port))
         .map(|(port, _)| *port)
-        .collect()
-}
-
-/// Ports of transfers of `here` that `there` has hardly any bytes of.
-fn transfers(here: &Side, there: &Side) -> BTreeSet<u16> {
-    let bytes = |side: &Side, port: &u16| side.payload.get(port).copied().unwrap_or(0);
-    let answers = |port: &u16| {
-        [here, there]
-            .iter()
-            .any(|s| s.answers.get(port).is_some_and(|n| *n >= LEAST))
-    };
-    let of = here
-        .services
-        .iter()
-        .filter(|(_, n)| **n >= LEAST)
-        .map(|(port, _)| *port);
-    of.filter(|p| !answers(p) && bytes(here, p) >= TRANSFER && bytes(there, p) < HARDLY)
         .collect()
 }
 
@@ -146,47 +89,6 @@ fn of_one(r: &Recording<'_>, own: &Own) -> LeftOut {
     };
     (out.skbs, out.their_skbs) = (skbs(&out.connections), skbs(&out.transfers));
     out
-}
-
-/// What transfers of one side sent again and lost: that is in no rate.
-fn lost(side: &[Recording<'_>], of: &[LeftOut], ports: &BTreeSet<u16>, payload: &Side, when: &str) -> Option<String> {
-    if ports.is_empty() {
-        return None;
-    }
-    let (mut again, mut drops) = (0u64, 0u64);
-    for (r, left) in side.iter().zip(of) {
-        let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| left.transfers.contains(&c));
-        let sent = r
-            .facts
-            .retransmits
-            .iter()
-            .filter(|t| r.has(t.time_ns) && theirs(t.connection));
-        again = sent.fold(again, |sum, t| sum.saturating_add(t.segments.unwrap_or(1).into()));
-        let gone = r
-            .facts
-            .drops
-            .iter()
-            .filter(|d| r.has(d.time_ns) && d.expected != Some(true));
-        let gone = gone.filter(|d| theirs(d.owner.and_then(|o| o.connection)));
-        drops = drops.saturating_add(gone.count() as u64);
-    }
-    let bytes: u64 = ports
-        .iter()
-        .filter_map(|p| payload.payload.get(p))
-        .fold(0, |sum, n| sum.saturating_add(*n));
-    let named: Vec<String> = ports.iter().take(NAMED).map(u16::to_string).collect();
-    let (of, more) = match ports.len() {
-        1 => ("port", ""),
-        n if n > NAMED => ("ports", ", ..."),
-        _ => ("ports", ""),
-    };
-    Some(format!(
-        "Not compared are transfers that there are {when} alone, of {of} {}{more}: {}, {} sent again, {} dropped here.",
-        named.join(", "),
-        size(i64::try_from(bytes).unwrap_or(i64::MAX)),
-        counted(again, "segment", "segments"),
-        counted(drops, "packet", "packets"),
-    ))
 }
 
 fn words(ports: &BTreeSet<u16>, part: f64) -> String {
@@ -223,8 +125,7 @@ pub(in crate::diff) fn nothing_in_common(b: &[Recording<'_>], a: &[Recording<'_>
         return None;
     }
     let sides = [side(b), side(a)];
-    let none = BTreeSet::new();
-    let ports = [alone(&sides[0], &sides[1], &none), alone(&sides[1], &sides[0], &none)];
+    let ports = [alone(&sides[0], &sides[1]), alone(&sides[1], &sides[0])];
     let parts = [sides[0].part(&ports[0]), sides[1].part(&ports[1])];
     let shared = |s: &Side, alone: &BTreeSet<u16>| s.services.iter().any(|(p, n)| *n >= LEAST && !alone.contains(p));
     let strangers = parts.iter().all(|p| *p > MOST) && !shared(&sides[0], &ports[0]) && !shared(&sides[1], &ports[1]);
@@ -261,8 +162,7 @@ struct Own {
 }
 
 impl Own {
-    fn of(here: &Side, there: &Side, transfers: BTreeSet<u16>) -> Own {
-        let ports = alone(here, there, &transfers);
+    fn of(here: &Side, ports: BTreeSet<u16>, transfers: BTreeSet<u16>) -> Own {
         let part = here.part(&ports);
         Own {
             part,
@@ -280,13 +180,15 @@ pub(in crate::diff) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Opt
         return None;
     }
     let (sb, sa) = (side(b), side(a));
+    let (pb, pa) = (alone(&sb, &sa), alone(&sa, &sb));
+    let (of_b, of_a) = (Transfers::of(b), Transfers::of(a));
     // Where both sides have such, one may be the other, which moved to another port.
-    let moved = [transfers(&sb, &sa), transfers(&sa, &sb)];
+    let moved = [of_b.among(&pb, &of_a), of_a.among(&pa, &of_b)];
     let [tb, ta] = match moved.iter().any(BTreeSet::is_empty) {
         true => moved,
         false => <_>::default(),
     };
-    let (before, after) = (Own::of(&sb, &sa, tb), Own::of(&sa, &sb, ta));
+    let (before, after) = (Own::of(&sb, pb, tb), Own::of(&sa, pa, ta));
     let none = before.ports.is_empty() && after.ports.is_empty();
     if none || before.others.max(after.others) > MOST || before.rest.min(after.rest) < LEAST {
         return None;
@@ -299,13 +201,13 @@ pub(in crate::diff) fn left_out(b: &[Recording<'_>], a: &[Recording<'_>]) -> Opt
         Some((Level::Differs, says)),
     );
     let of = |side: &[Recording<'_>], own: &Own| -> Vec<LeftOut> { side.iter().map(|r| of_one(r, own)).collect() };
-    let (of_b, of_a) = (of(b, &before), of(a, &after));
+    let (left_b, left_a) = (of(b, &before), of(a, &after));
     let transfers = [
-        lost(b, &of_b, &before.transfers, &sb, "before"),
-        lost(a, &of_a, &after.transfers, &sa, "after"),
+        of_b.said(b, &left_b, &before.transfers, "before"),
+        of_a.said(a, &left_a, &after.transfers, "after"),
     ];
     Some(Alone {
-        of: [of_b, of_a],
+        of: [left_b, left_a],
         check,
         transfers: transfers.into_iter().flatten().collect(),
     })

@@ -8,3 +8,4 @@ pub(in crate::diff) mod parity;
 pub(in crate::diff) mod recorded;
 pub(in crate::diff) mod settings;
 pub(in crate::diff) mod slices;
+mod transfers;

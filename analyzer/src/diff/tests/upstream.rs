@@ -59,6 +59,9 @@ fn side(front_ms: i64, store_ms: i64, awaited: bool, strangers: i64) -> Facts {
         let at = if awaited { MS / 2 } else { (front_ms + 1) * MS };
         f.responses.push(asks(store, 77, read_ns + at));
     }
+    for pid in [77, 99] {
+        f.processes.insert(pid, (pid, crate::name::Name::new(b"p")));
+    }
     f.responses
         .extend((0..strangers).map(|n| asks(other, 99, n * 400 * MS)));
     f.responses.sort_by_key(|r| (r.connection, r.send_ns));
@@ -73,6 +76,8 @@ fn metric(stage: &'static str, server: &str, outcome: Outcome, by_ns: i64) -> Me
     (m.which.stage, m.which.service, m.outcome) = (stage, Some(server.into()), outcome);
     m.shifts.truncate(1);
     (m.shifts[0].shift, m.shifts[0].outcome) = (by_ns, outcome);
+    // A quarter more would have been seen.
+    m.shifts[0].minimum_detectable = Some(m.shifts[0].before / 4);
     m
 }
 
@@ -112,6 +117,35 @@ fn what_nobody_waits_for_is_not_felt() {
         (Outcome::Worse, false)
     );
     assert_eq!(same(&side(2, 10, false, 2), &side(2, 30, false, 2)), unfelt);
+    // It answers a probe now and then, and works otherwise: nobody knows who waits.
+    let probed = [10, 30].map(|ms| {
+        let mut f = side(2, ms, false, 0);
+        let mut nth = 0;
+        f.turnarounds.retain(|_| {
+            nth += 1;
+            nth % 8 == 0
+        });
+        f
+    });
+    assert_eq!(same(&probed[0], &probed[1]), (Outcome::Worse, false));
+    // Without a list of tasks.
+    let mut alone = [10, 30].map(|ms| side(2, ms, false, 0));
+    alone.iter_mut().for_each(|f| f.processes.clear());
+    assert_eq!(same(&alone[0], &alone[1]), (Outcome::Worse, false));
+    // It asks when it has begun to answer: who reads the rest waits.
+    let streamed = [10, 30].map(|ms| {
+        let mut f = side(2, ms, false, 0);
+        for n in 0..200 {
+            f.tx.push(crate::reconstruct::transmit::tables::TxRow {
+                kind: crate::reconstruct::transmit::tables::TxKind::Tcp,
+                connection: Some(ConnectionId(0)),
+                start_ns: n * 400 * MS + (4 + ms) * MS,
+                ..crate::testing::sent()
+            });
+        }
+        f
+    });
+    assert_eq!(same(&streamed[0], &streamed[1]), (Outcome::Worse, false));
     // Users wait longer, whatever for.
     let (b, a) = (side(2, 10, false, 0), side(2, 30, false, 0));
     assert_eq!(moderated(&b, &a, Outcome::Worse, 20 * MS), (Outcome::Worse, false));
