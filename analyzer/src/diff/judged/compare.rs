@@ -259,6 +259,7 @@ pub(in crate::diff) fn metrics(
     servers.few = few::of(&b, &a, &out);
     servers.asks = asks::of(before, after, options);
     servers.divided = divided::of(&mut servers.asks);
+    divided::mark(&servers.divided, &mut servers.stopped);
     if unmatched.is_none() {
         servers.divided.extend(shared_out::of(before, after));
     }

@@ -100,7 +100,13 @@ impl Way<'_> {
             return false;
         }
         let fronts: BTreeSet<&String> = b.waited.keys().chain(a.waited.keys()).collect();
-        fronts.into_iter().all(|front| {
+        // One that came or went is told by all together.
+        let both = |front: &String| [b, a].iter().all(|s| s.waited.contains_key(front));
+        let all = |side: &Asked| side.waited.values().flatten().copied().collect::<Vec<i64>>();
+        if !fronts.iter().all(|f| both(f)) && !self.alike(all(b), all(a), far) {
+            return false;
+        }
+        fronts.into_iter().filter(|f| both(f)).all(|front| {
             let took = |side: &Asked| side.waited.get(front).cloned().unwrap_or_default();
             self.alike(took(b), took(a), far) || self.is_unfelt(front, far)
         })

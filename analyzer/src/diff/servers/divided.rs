@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::asks::Asks;
+use super::stopped::Stopped;
 
 /// Fewest requests of a side.
 const LEAST: u64 = 30;
@@ -23,6 +24,15 @@ const NAMED: usize = 4;
 pub(in crate::diff) struct Divided {
     /// Without its end.
     pub sentence: String,
+    /// Servers that are asked no more.
+    pub gone: Vec<String>,
+}
+
+/// Marks those that answer no more, and whose requests others of their port answer.
+pub(in crate::diff) fn mark(all: &[Divided], stopped: &mut [Stopped]) {
+    for s in stopped {
+        s.handed_over = all.iter().any(|d| d.gone.contains(&s.server));
+    }
 }
 
 /// Those with most requests first; of the servers named the counts per answer are not said any more.
@@ -65,7 +75,12 @@ pub(in crate::diff) fn of(asks: &mut [Asks]) -> Vec<Divided> {
             "The program of {server} divides its requests otherwise: {}{more} (of {before} -> {after}; inferred: servers of one port)",
             each.join(", ")
         );
-        found.push((before.saturating_add(after), Divided { sentence }));
+        let gone = of
+            .iter()
+            .filter_map(|at| asks.get(*at))
+            .filter(|x| x.after.requests == 0);
+        let gone = gone.map(|x| x.asked.clone()).collect();
+        found.push((before.saturating_add(after), Divided { sentence, gone }));
         for at in of {
             if let Some(x) = asks.get_mut(at) {
                 x.divided = true;

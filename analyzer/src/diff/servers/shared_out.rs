@@ -119,7 +119,7 @@ pub(in crate::diff) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> 
             each.join(", "),
             kept(now, m)
         );
-        found.push((n.saturating_add(m), Divided { sentence }));
+        found.push((n.saturating_add(m), Divided { sentence, gone: vec![] }));
     }
     found.sort_by(|x, y| y.0.cmp(&x.0).then_with(|| x.1.sentence.cmp(&y.1.sentence)));
     found.into_iter().map(|f| f.1).collect()

@@ -60,6 +60,9 @@ pub struct Stopped {
     pub after: Asking,
     /// Those at its port that answer in its place, or in whose place it answers, as often all together.
     pub moved: Vec<String>,
+    /// Those at its port that answered before answer what it did: a program divides its requests so.
+    #[serde(skip)]
+    pub(in crate::diff) handed_over: bool,
 }
 
 /// Looks for servers that answer on one side alone, and those to which openings fail; or says why not.
@@ -134,6 +137,7 @@ fn of([b, a]: [&Side; 2], before: &[Recording<'_>], after: &[Recording<'_>]) -> 
             before,
             after,
             moved: vec![],
+            handed_over: false,
         })
     };
     let mut all: Vec<Stopped> = names.into_iter().filter_map(one).collect();
@@ -185,10 +189,10 @@ impl Stopped {
         let n = low.over();
         (!self.looked_after() && n >= MANY && high.over() as f64 <= FEW * n as f64).then_some(!self.starts())
     }
-    /// Another answers in its place, and few still ask here: somebody who looks whether it is back.
+    /// Another answers in its place, or others do, and few still ask here: somebody who looks whether it is back.
     pub(in crate::diff) fn looked_after(&self) -> bool {
         let (high, low) = self.sides();
-        !self.moved.is_empty() && low.over() as f64 <= FEW * high.answers as f64
+        (!self.moved.is_empty() || self.handed_over) && low.over() as f64 <= FEW * high.answers as f64
     }
     /// `After, 10.0.0.1:80 answered nothing: 500 answers before, 0 after; 12 requests to it got no answer (the longest waited 4.200 s)`.
     pub(in crate::diff) fn sentence(&self) -> String {
