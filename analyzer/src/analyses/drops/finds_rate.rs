@@ -36,7 +36,7 @@ const NEEDED: [&str; 4] = [
 ];
 
 /// The JSON says whether, as it did before it was known how many are of others.
-#[expect(clippy::trivially_copy_pass_by_ref, clippy::ref_option, reason = "serde's way")]
+#[expect(clippy::ref_option, reason = "serde's way")]
 pub(super) fn whether<S: serde::Serializer>(others: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_bool(others.is_some())
 }

@@ -206,7 +206,7 @@ fn in_turns(side: &[Recording<'_>], but: &BTreeSet<String>) -> Vec<BTreeSet<Conn
     let of = |r: &Recording<'_>| {
         let all = sockets(r.facts);
         let with = |c, role| server(r, c, role).is_some_and(|name| but.contains(&name));
-        let turns = (all.iter()).filter(|s| s.in_turns && !(!but.is_empty() && with(s.connection, s.role)));
+        let turns = (all.iter()).filter(|s| s.in_turns && (but.is_empty() || !with(s.connection, s.role)));
         turns.map(|s| s.connection).collect()
     };
     side.iter().map(of).collect()
