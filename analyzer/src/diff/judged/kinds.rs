@@ -377,8 +377,13 @@ fn words(
         0 => String::new(),
         _ => format!("; {left_b} before and {left_a} after have no counterpart and are left out"),
     };
+    // The server may as well give larger answers to the same requests.
+    let inferred = match by.answers() {
+        true => "; by the sizes of answers alone it is inferred that others are asked for",
+        false => "",
+    };
     format!(
-        "{named}: those of each size are answered as quickly as before, of one mixture p{percent} {} -> {}{left}",
+        "{named}: those of each size are answered as quickly as before, of one mixture p{percent} {} -> {}{left}{inferred}",
         duration(x),
         duration(y)
     )
