@@ -30,8 +30,7 @@ use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
-use crate::reconstruct::softirq::Counted;
-use crate::reconstruct::softirq::tables::{SOFTIRQS, SoftirqRow};
+use crate::reconstruct::softirq::{Counted, tables::SOFTIRQS, tables::SoftirqRow};
 use crate::reconstruct::tcp::Reads;
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,

@@ -4,8 +4,29 @@
 /// there are several, neither is the full stop of the last.
 #[must_use]
 pub fn clauses(text: &str) -> Vec<&str> {
-    let mut parts = vec![];
-    let (mut depth, mut from) = (0_usize, 0);
+    marked(text).into_iter().map(|(_, part)| part).collect()
+}
+
+/// The same, each with how far it stands in: 0 the first of all, 1 the others of its sentence and the first of each sentence behind it, 2 the others of these.
+#[must_use]
+pub fn nested(text: &str) -> Vec<(usize, &str)> {
+    let (mut out, mut behind) = (vec![], false);
+    for (mark, part) in marked(text) {
+        behind |= !out.is_empty() && mark == '.';
+        let deep = match (out.is_empty(), mark) {
+            (true, _) => 0,
+            (_, ';') if behind => 2,
+            _ => 1,
+        };
+        out.push((deep, part));
+    }
+    out
+}
+
+/// Clauses, each with the mark before it.
+fn marked(text: &str) -> Vec<(char, &str)> {
+    let mut parts: Vec<(char, &str)> = vec![];
+    let (mut depth, mut from, mut mark) = (0_usize, 0, '.');
     for (at, c) in text.char_indices() {
         let mut behind = text.get(at + c.len_utf8()..).unwrap_or_default().chars();
         let (space, next) = (behind.next() == Some(' '), behind.next());
@@ -17,18 +38,18 @@ pub fn clauses(text: &str) -> Vec<&str> {
                     && space
                     && (c == ';' || next.is_some_and(|c| c.is_uppercase() || c.is_ascii_digit())) =>
             {
-                parts.extend(text.get(from..at));
-                from = at + 2;
+                parts.extend(text.get(from..at).map(|part| (mark, part)));
+                (from, mark) = (at + 2, c);
             }
             _ => {}
         }
     }
     let last = text.get(from..).unwrap_or_default();
     match parts.is_empty() {
-        true => parts.push(last),
-        false => parts.push(last.strip_suffix('.').unwrap_or(last)),
+        true => parts.push((mark, last)),
+        false => parts.push((mark, last.strip_suffix('.').unwrap_or(last))),
     }
-    parts.retain(|part| !part.is_empty());
+    parts.retain(|(_, part)| !part.is_empty());
     parts
 }
 
@@ -135,6 +156,22 @@ mod tests {
         assert_eq!(clauses("One."), ["One."]);
         assert_eq!(clauses(""), [""; 0]);
         assert_eq!(clauses(";) a; µs;"), [";) a", "µs;"]);
+    }
+
+    #[test]
+    fn clauses_stand_under_their_sentence() {
+        let of = nested("Answers take longer; p50; p99 (a; b). Others do. So; does; this.");
+        let expected = [
+            (0, "Answers take longer"),
+            (1, "p50"),
+            (1, "p99 (a; b)"),
+            (1, "Others do"),
+            (1, "So"),
+            (2, "does"),
+            (2, "this"),
+        ];
+        assert_eq!(of, expected);
+        assert_eq!(nested(""), []);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html as markup};
 
 use super::{Page, table};
 use crate::chart::Size;
-use crate::clauses::{clauses, steps};
+use crate::clauses::{nested, steps};
 use crate::clean::Text;
 use crate::document::{Block, Figure, Finding, Findings, Severity, Strip};
 
@@ -91,15 +91,32 @@ fn what_followed(so: &[(Text, Option<&'static str>)], page: &Page) -> Markup {
 }
 
 fn strip_markup(strip: &Strip, page: &Page) -> Markup {
-    let clauses = clauses(strip.sentence.as_str());
-    let (first, rest) = clauses.split_at(clauses.len().min(1));
+    let all = nested(strip.sentence.as_str());
+    let (first, rest) = all.split_at(all.len().min(1));
+    // Each with those that stand under it.
+    let under: Vec<(&str, Vec<&str>)> = (rest.iter().enumerate())
+        .filter(|(_, (deep, _))| *deep == 1)
+        .map(|(at, (_, clause))| {
+            let own = rest.iter().skip(at + 1).take_while(|(deep, _)| *deep > 1);
+            (*clause, own.map(|(_, clause)| *clause).collect())
+        })
+        .collect();
     markup! {
         div class={ "strip " (class(strip.severity)) } {
             b { (strip.severity.word()) }
             div {
-                @for clause in first { (page.said(clause)) }
+                @for (_, clause) in first { (page.said(clause)) }
                 (see(strip.see))
-                @if !rest.is_empty() { ul { @for clause in rest { li { (page.said(clause)) } } } }
+                @if !under.is_empty() {
+                    ul {
+                        @for (clause, own) in &under {
+                            li {
+                                (page.said(clause))
+                                @if !own.is_empty() { ul { @for clause in own { li { (page.said(clause)) } } } }
+                            }
+                        }
+                    }
+                }
                 @if let Some(detail) = &strip.detail { small { (page.said(detail.as_str())) } }
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! Names of a recording are text here too: what Markdown or HTML would read as markup is escaped, and nobody is mentioned by an `@`.
 
-use crate::clauses::{clauses, steps};
+use crate::clauses::{nested, steps};
 use crate::document::{Block, Cell, Document, Finding, Findings, Section, Table};
 use crate::sections;
 
@@ -45,11 +45,11 @@ fn verdict(section: &Section, out: &mut String) {
         match block {
             Block::Strip(strip) => {
                 let word = strip.severity.word();
-                let mut clauses = clauses(strip.sentence.as_str()).into_iter();
-                let first = clauses.next().unwrap_or_default();
+                let mut clauses = nested(strip.sentence.as_str()).into_iter();
+                let first = clauses.next().map_or("", |(_, clause)| clause);
                 line(out, &format!("- **{word}**: {}", escaped(first)));
-                for clause in clauses {
-                    line(out, &format!("  - {}", escaped(clause)));
+                for (deep, clause) in clauses {
+                    line(out, &format!("{}- {}", "  ".repeat(deep), escaped(clause)));
                 }
                 if let Some(detail) = &strip.detail {
                     line(out, &format!("  {}", escaped(detail.as_str())));

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::clauses::{clauses, steps};
+use crate::clauses::{nested, steps};
 use crate::document::{Block, Document, Finding, Findings, Severity, Strip};
 use crate::sections;
 
@@ -92,11 +92,17 @@ fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look
 fn strip_lines(out: &mut String, strip: &Strip, (colors, width): Look) {
     let word = format!("{} ", paint(&pad(strip.severity.word()), ansi(strip.severity), colors));
     let under = " ".repeat(WORD + 1);
-    let part = format!("{under}- ");
-    let mut clauses = clauses(strip.sentence.as_str()).into_iter();
-    wrapped(out, clauses.next().unwrap_or_default(), &word, &under, width);
-    for clause in clauses {
-        wrapped(out, clause, &part, &format!("{under}  "), width);
+    let mut clauses = nested(strip.sentence.as_str()).into_iter();
+    wrapped(
+        out,
+        clauses.next().map_or("", |(_, clause)| clause),
+        &word,
+        &under,
+        width,
+    );
+    for (deep, clause) in clauses {
+        let under = format!("{under}{}", "  ".repeat(deep.saturating_sub(1)));
+        wrapped(out, clause, &format!("{under}- "), &format!("{under}  "), width);
     }
     if let Some(detail) = &strip.detail {
         wrapped(out, &paint(detail.as_str(), FAINT, colors), &under, &under, width);
