@@ -197,7 +197,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     for m in &mut metrics {
         m.judge(options, weights);
     }
-    judged::recurs::judge(&mut metrics);
+    judged::recurs::judge(&mut metrics, options);
     for r in &mut rates {
         r.adds(&breakdowns);
         r.judge(options, weights);
@@ -248,6 +248,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
                 .chain(of_clients)
                 .collect(),
             large: &servers.large,
+            few: &servers.few,
             devices: &servers.devices,
         };
         judged::unfelt::moderate(&mut metrics, &mut rates, &known, [b, a], options);

@@ -14,12 +14,15 @@ use crate::diff::servers::{
 /// Part of a server's answers on each side that clients compared one by one must have.
 const NEARLY_ALL: f64 = 0.9;
 
-/// Whether a change of half of the median would have been seen.
-fn seen_of_few(m: &Metric) -> bool {
-    let middle = m.shifts.iter().find(|s| s.percent == 50);
-    middle.is_some_and(|s| {
-        let least = s.before.max(s.after) / 2;
-        s.outcome != Outcome::Same || s.minimum_detectable.is_some_and(|ns| ns <= least)
+/// Whether the percentiles that moved of the whole are compared of this client, and a change of the size of its median would have been seen.
+fn shows(client: &Metric, whole: &Metric) -> bool {
+    let moved = whole.shifts.iter().filter(|s| s.outcome == whole.outcome);
+    moved.map(|s| s.percent).all(|percent| {
+        let own = client.shifts.iter().find(|s| s.percent == percent);
+        own.is_some_and(|s| {
+            let least = s.before.max(s.after);
+            s.outcome != Outcome::Same || s.minimum_detectable.is_some_and(|ns| ns <= least)
+        })
     })
 }
 
@@ -47,7 +50,7 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric]) -> BTreeSet<String> {
         let most = |of: u64, all: u64| of as f64 >= NEARLY_ALL * all as f64;
         // Each would have shown it.
         let alike =
-            responses().all(|c| c.outcome != m.outcome && seen_of_few(c)) && theirs().all(|c| c.outcome != m.outcome);
+            responses().all(|c| c.outcome != m.outcome && shows(c, m)) && theirs().all(|c| c.outcome != m.outcome);
         (alike && most(b, m.before.n) && most(a, m.after.n)).then(|| name.to_owned())
     };
     let found: Vec<Option<String>> = metrics.iter().map(explained).collect();

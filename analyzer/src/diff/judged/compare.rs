@@ -106,6 +106,9 @@ pub struct Metric {
     /// Longer, and by less than anyone who waits for an answer feels.
     #[serde(skip)]
     pub unfelt: bool,
+    /// Percentiles of too few values to be tested among the others.
+    #[serde(skip)]
+    pub(in crate::diff) untested: Vec<Shift>,
     /// Parts of the time in which some values are longer than any of the other side, before and after; and whether that is why it is called so.
     #[serde(skip)]
     pub(in crate::diff) beyond: [usize; 2],
@@ -324,11 +327,8 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
     let delta = cliffs_delta(&sorted_b, &sorted_a).unwrap_or(0.0);
     let mut pooled: Vec<i64> = sorted_b.iter().chain(&sorted_a).copied().collect();
     pooled.sort_unstable();
-    let mut shifts = vec![];
+    let (mut shifts, mut untested) = (vec![], vec![]);
     for (i, (percent, need)) in PERCENTS.into_iter().enumerate() {
-        if nb < need || na < need {
-            continue;
-        }
         let quantile = |sorted: &[i64]| sorted.get(rank(sorted.len(), percent)).copied().unwrap_or(0);
         let (b, a) = (quantile(&sorted_b), quantile(&sorted_a));
         let mut moved: Vec<i64> = draws.iter().filter_map(|d| d.get(i).copied()).collect();
@@ -337,7 +337,8 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
         let Some(tail) = above(&vb, &va, quantile(&pooled), groups) else {
             continue;
         };
-        shifts.push(Shift {
+        let to = if nb.min(na) < need { &mut untested } else { &mut shifts };
+        to.push(Shift {
             percent,
             before: b,
             after: a,
@@ -378,6 +379,7 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
         outcome: Outcome::Same,
         mix: None,
         unfelt: false,
+        untested,
         beyond: recurs::parts(&vb, &va),
         recurs: false,
     })

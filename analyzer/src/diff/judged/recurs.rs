@@ -4,11 +4,12 @@
 //! In: values with their moments. Out: in how many parts of the time some are longer than any of the other side; metrics of answers called worse (better) by that. Where parts can be exchanged, that the six with the longest
 //! are all of one side is chance in 1 of 92 comparisons, by itself: it is not adjusted for other tests, so it is asked of answers alone, and only of such that [`tails`] would tell.
 
-use super::compare::{BLOCKS, Metric, Shift};
+use super::compare::{BLOCKS, Metric};
 use super::tails;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::answers::LEDGER;
-use crate::stat::{At, Distribution, block_of};
+use crate::diff::sides::options::DiffOptions;
+use crate::stat::{At, block_of};
 
 /// Parts of the time, of [`PARTS`].
 const LEAST: usize = 6;
@@ -37,7 +38,7 @@ fn chance(n: usize) -> f64 {
 }
 
 /// Calls worse, or better, what comes again and again.
-pub(in crate::diff) fn judge(metrics: &mut [Metric]) {
+pub(in crate::diff) fn judge(metrics: &mut [Metric], o: &DiffOptions) {
     let response = |m: &Metric| m.which.ledger == LEDGER && m.which.stage == "response";
     let with: Vec<Option<String>> = (metrics.iter().filter(|m| response(m)))
         .map(|m| m.which.service.clone())
@@ -49,14 +50,17 @@ pub(in crate::diff) fn judge(metrics: &mut [Metric]) {
     for m in metrics.iter_mut().filter(answers) {
         let [before, after] = m.beyond;
         let told = [Outcome::Worse, Outcome::Better].map(|o| tails::told(m, o));
-        let (outcome, percent, n) = match told {
-            [Some(percent), _] if after >= LEAST => (Outcome::Worse, percent, after),
-            [_, Some(percent)] if before >= LEAST => (Outcome::Better, percent, before),
+        let (outcome, percent) = match told {
+            [Some(percent), _] if after >= LEAST => (Outcome::Worse, percent),
+            [_, Some(percent)] if before >= LEAST => (Outcome::Better, percent),
             _ => continue,
         };
         if let Some(s) = m.shifts.iter_mut().find(|s| s.percent == percent) {
             s.outcome = outcome;
-        } else if let Some(mut s) = by_itself(m, percent, n) {
+        } else if let Some(s) = m.untested.iter().find(|s| s.percent == percent) {
+            // Of too few values for a test among the others: its p is its own, and its least size that of a tail.
+            let mut s = s.clone();
+            s.threshold = ((s.before.unsigned_abs() as f64 * o.tail_relative).ceil() as i64).max(o.tail_ns);
             s.outcome = outcome;
             m.shifts.push(s);
         } else {
@@ -64,18 +68,6 @@ pub(in crate::diff) fn judge(metrics: &mut [Metric]) {
         }
         (m.outcome, m.recurs) = (outcome, true);
     }
-}
-
-/// A percentile that has too few values for a test of its own: how far it moved, and the chance of as many parts.
-fn by_itself(m: &Metric, percent: u64, n: usize) -> Option<Shift> {
-    let at = |d: &Distribution| if percent == 90 { d.p90_ns } else { d.p99_ns };
-    let (before, after) = (at(&m.before)?, at(&m.after)?);
-    let shift = after.saturating_sub(before);
-    let mut s = m.shifts.first()?.clone();
-    (s.percent, s.before, s.after, s.shift) = (percent, before, after, shift);
-    (s.interval, s.threshold) = ((shift.min(0), shift.max(0)), shift.saturating_abs());
-    (s.p, s.p_adjusted, s.significant, s.minimum_detectable) = (chance(n), 1.0, false, None);
-    Some(s)
 }
 
 /// Behind answers that are called so: in how many parts of the time, and what that is worth.

@@ -4,7 +4,7 @@
 use super::compare::Metric;
 use crate::analyses::verdict::duration;
 use crate::diff::said::verdict::Outcome;
-use crate::diff::servers::answers::LEDGER;
+use crate::diff::servers::{answers::LEDGER, clients::server_of};
 use crate::stat::Distribution;
 
 /// Fewest answers on each side.
@@ -144,7 +144,14 @@ pub(in crate::diff) fn beside(m: &Metric) -> String {
 }
 
 fn of_servers(metrics: &[Metric], words: fn(&Metric) -> Option<String>) -> Vec<String> {
-    let of = |m: &&Metric| (m.which.ledger, m.which.stage, m.outcome) == (LEDGER, "response", Outcome::Same);
+    let is = |m: &Metric, stage: &str| m.which.ledger == LEDGER && m.which.stage == stage;
+    // Of a server whose clients are not recorded it is what it took itself.
+    let alone = |m: &Metric| {
+        let own =
+            |o: &Metric| is(o, "response") && o.which.service.as_deref().map(server_of) == m.which.service.as_deref();
+        is(m, "turnaround") && !metrics.iter().any(own)
+    };
+    let of = |m: &&Metric| m.outcome == Outcome::Same && (is(m, "response") || alone(m));
     metrics.iter().filter(of).filter_map(words).take(TOLD).collect()
 }
 

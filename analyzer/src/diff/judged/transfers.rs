@@ -29,7 +29,7 @@ const RECOVERY: &str = "tx.met_recovery";
 /// So many times as much in the same time is more.
 const MORE: f64 = 1.5;
 /// Requests from which on a service answers.
-const LEAST: usize = 30;
+const LEAST: usize = 10;
 
 fn data<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
     let own = r.facts.tx.iter().filter(|x| x.kind == TxKind::Tcp && r.on(x.dev));
@@ -39,11 +39,14 @@ fn data<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
 /// Payload that each service carries, bytes a second.
 fn carried(side: &[Recording<'_>]) -> BTreeMap<String, f64> {
     let mut out: BTreeMap<String, f64> = BTreeMap::new();
+    let seconds = seconds(side);
     for r in side {
-        for x in data(r) {
-            if let Some(service) = x.connection.and_then(|c| service(r.facts, c)) {
-                *out.entry(name(&service)).or_default() += f64::from(x.bytes.unwrap_or(0)) / seconds(side);
-            }
+        let mut by: BTreeMap<ConnectionId, f64> = BTreeMap::new();
+        for (c, x) in data(r).filter_map(|x| Some((x.connection?, x))) {
+            *by.entry(c).or_default() += f64::from(x.bytes.unwrap_or(0));
+        }
+        for (service, bytes) in by.into_iter().filter_map(|(c, n)| Some((service(r.facts, c)?, n))) {
+            *out.entry(name(&service)).or_default() += bytes / seconds;
         }
     }
     out
@@ -94,16 +97,19 @@ where
 }
 
 /// What is left of a rate without these transfers: events, and what they are counted of; `None`: of that of all.
-fn left(side: &[Recording<'_>], metric: &str, but: &BTreeSet<String>) -> (f64, Option<f64>) {
+pub(in crate::diff) fn left(side: &[Recording<'_>], metric: &str, but: &BTreeSet<String>) -> (f64, Option<f64>) {
     // At either end.
     let ends: BTreeSet<&str> = but.iter().filter_map(|s| Some(s.split_once(' ')?.1)).collect();
     let (mut n, mut all) = (0.0, 0.0);
     let drops = metric.starts_with("drops.");
     for r in side {
-        let theirs = |c: Option<ConnectionId>| {
-            let of = c.and_then(|c| service(r.facts, c)).map(|s| name(&s));
-            of.is_some_and(|s| s.split_once(' ').is_some_and(|(_, end)| ends.contains(end)))
+        let ids = (0..r.facts.connections.len() as u32).map(ConnectionId);
+        let of = |c: &ConnectionId| {
+            let service = service(r.facts, *c).map(|s| name(&s));
+            service.is_some_and(|s| s.split_once(' ').is_some_and(|(_, end)| ends.contains(end)))
         };
+        let all_theirs: BTreeSet<ConnectionId> = ids.filter(of).collect();
+        let theirs = |c: Option<ConnectionId>| c.is_some_and(|c| all_theirs.contains(&c));
         let counts = |start: i64, dev, c| r.has(start) && r.takes(dev, c) && !theirs(c);
         let (met, of) = match metric {
             _ if drops => {

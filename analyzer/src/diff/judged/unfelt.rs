@@ -17,6 +17,7 @@ use crate::diff::servers::{
     answers::{LEDGER, server},
     asks::Asks,
     clients::server_of,
+    few::Few,
     large::Large,
 };
 use crate::diff::sides::options::{DiffOptions, Recording};
@@ -64,9 +65,9 @@ pub(in crate::diff) fn fronts<'m>(metrics: &'m [Metric], asks: &[Asks]) -> Vec<&
     }
 }
 
-/// Servers of a side that are asked from outside of the recording: [`FEW`] times or more, and of what all servers are asked no small part.
-pub(super) fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
-    let (mut by, mut all) = (BTreeMap::<String, usize>::new(), 0usize);
+/// Requests of each server of a side that come from outside of the recording, and all of them.
+fn from_outside(side: &[Recording<'_>]) -> BTreeMap<String, (usize, usize)> {
+    let mut by = BTreeMap::<String, (usize, usize)>::new();
     for r in side {
         let alone = |c: ConnectionId| {
             let row = r.facts.connections.get(c.0 as usize);
@@ -74,16 +75,35 @@ pub(super) fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
         };
         for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Server) {
             let turns = s.judged_turnarounds().count();
-            all += turns;
-            if alone(s.connection)
-                && let Some(name) = server(r, s.connection, s.role)
-            {
-                *by.entry(name).or_default() += turns;
+            if let Some(name) = server(r, s.connection, s.role) {
+                let of = by.entry(name).or_default();
+                of.0 += if alone(s.connection) { turns } else { 0 };
+                of.1 += turns;
             }
         }
     }
+    by
+}
+
+/// Servers of a side that are asked from outside of the recording: [`FEW`] times or more, and of what all servers are asked no small part.
+fn asked_from_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
+    let by = from_outside(side);
+    let all: usize = by.values().map(|(_, all)| all).sum();
     let many = |n: usize| n >= FEW && n.saturating_mul(SMALL) >= all;
-    by.into_iter().filter(|(_, n)| many(*n)).map(|(name, _)| name).collect()
+    by.into_iter()
+        .filter(|(_, (n, _))| many(*n))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// Servers of a side of whose own requests no small part comes from outside of the recording.
+pub(super) fn has_users_outside(side: &[Recording<'_>]) -> BTreeSet<String> {
+    let many = |(n, all): (usize, usize)| n > 0 && n.saturating_mul(SMALL) >= all;
+    from_outside(side)
+        .into_iter()
+        .filter(|(_, of)| many(*of))
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// What is known of answers beside their metrics.
@@ -94,6 +114,7 @@ pub(in crate::diff) struct Known<'k> {
     /// Servers whose requests are of another mixture, each of them answered as quickly as before, the way to who asks and back with it.
     pub mixed: BTreeSet<String>,
     pub large: &'k [Large],
+    pub few: &'k [Few],
     /// Devices whose queues packets of answers passed, as far as both their ends are recorded.
     pub devices: &'k BTreeMap<String, BTreeSet<String>>,
 }
@@ -114,7 +135,9 @@ fn answered(metrics: &[Metric], known: &Known<'_>, outside: &BTreeSet<String>, o
     let moved = |m: &Metric| m.which.ledger == LEDGER && m.outcome == outcome;
     let worse = outcome == Outcome::Worse;
     let large = known.large.iter().any(|l| l.worse == worse);
-    if large || metrics.iter().any(moved) || worse && !tails::said(metrics).is_empty() {
+    // Few that surely take longer are answers as well.
+    let few = known.few.iter().any(|f| f.surely_moved(worse));
+    if large || few || metrics.iter().any(moved) || worse && !tails::said(metrics).is_empty() {
         return None;
     }
     let shows = |m: &Metric| {

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::compare::{Metric, PERCENTS};
+use super::compare::{Metric, PERCENTS, Shift};
 use super::tails;
-use super::unfelt::{asked_from_outside, opposite, seen};
+use super::unfelt::{has_users_outside, opposite, seen};
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::{
     answers::LEDGER,
@@ -21,6 +21,8 @@ use crate::stat::nearest_rank;
 
 /// Of what the server behind takes longer: what is less in those that wait for it is not that.
 const GONE: f64 = 0.2;
+/// Answers that wait that a side must have for each of [`PERCENTS`]: these are not tested, and what chance adds to them shows no likeness.
+const WAITING: [usize; 3] = [30, 30, 100];
 /// Parts of the requests that are waited for are alike within so many times.
 const ALIKE: f64 = 2.0;
 
@@ -38,8 +40,8 @@ struct Upstream<'o> {
 struct Way<'u> {
     of: &'u Upstream<'u>,
     worse: bool,
-    /// Servers whose answers would have shown it, and did not move so.
-    shown: BTreeSet<String>,
+    /// Servers whose answers would have shown it, and did not move so: at which percentiles.
+    shown: BTreeMap<String, BTreeSet<u64>>,
     far: BTreeMap<String, Far>,
     /// What was found; `None`: it is asked for.
     found: BTreeMap<String, Option<bool>>,
@@ -92,8 +94,8 @@ impl Way<'_> {
         }
         if !b.is_awaited() && !a.is_awaited() {
             // Those who might wait would have shown it.
-            let by: BTreeSet<&String> = b.by.union(&a.by).collect();
-            return by.into_iter().all(|s| self.shown.contains(s) || self.is_unfelt(s, far));
+            let by: BTreeSet<&String> = b.programs_of.union(&a.programs_of).collect();
+            return by.into_iter().all(|s| self.is_shown(s, far) || self.is_unfelt(s, far));
         }
         let (x, y) = (b.awaited_share(), a.awaited_share());
         if !b.is_known() || !a.is_known() || x.max(y) > ALIKE * x.min(y) {
@@ -108,17 +110,31 @@ impl Way<'_> {
         }
         fronts.into_iter().filter(|f| both(f)).all(|front| {
             let took = |side: &Asked| side.waited.get(front).cloned().unwrap_or_default();
-            self.alike(took(b), took(a), far) || self.is_unfelt(front, far)
+            let told = of.is_behind(front) || self.shown.contains_key(front);
+            told && self.alike(took(b), took(a), far) || self.is_unfelt(front, far)
         })
+    }
+    /// Whether the percentiles that moved are compared of that server, and did not.
+    fn is_shown(&self, name: &str, far: Far) -> bool {
+        let moved = PERCENTS.iter().zip(far).filter(|(_, far)| *far > 0);
+        let mut moved = moved.map(|((percent, _), _)| percent);
+        self.shown.get(name).is_some_and(|at| moved.all(|p| at.contains(p)))
     }
     /// Whether answers that wait take no longer (no less long) than before, or by hardly any of what they would wait for; of few it is not known.
     fn alike(&self, mut b: Vec<i64>, mut a: Vec<i64>, far: Far) -> bool {
         let o = self.of.options;
         let n = b.len().min(a.len());
-        let compared = PERCENTS.iter().zip(far).filter(|((_, need), _)| n >= *need);
-        let mut compared = compared.peekable();
-        compared.peek().is_some()
-            && compared.all(|((percent, _), far)| {
+        let all = || {
+            PERCENTS
+                .iter()
+                .zip(WAITING)
+                .zip(far)
+                .map(|(((percent, _), need), far)| (percent, need, far))
+        };
+        // What moved there must be compared here.
+        let enough = all().all(|(_, need, far)| far == 0 || n >= need) && n >= WAITING[0];
+        enough
+            && all().filter(|(_, need, _)| n >= *need).all(|(percent, _, far)| {
                 let (relative, absolute) = match percent {
                     50 => (o.median_relative, o.median_ns),
                     _ => (o.tail_relative, o.tail_ns),
@@ -179,7 +195,7 @@ pub(in crate::diff) fn moderate(
     };
     let upstream = Upstream {
         sides: [before, after],
-        outside: sides.iter().flat_map(|s| asked_from_outside(s)).collect(),
+        outside: sides.iter().flat_map(|s| has_users_outside(s)).collect(),
         options: o,
     };
     for (outcome, far) in judged.into_iter().zip(moved) {
@@ -189,19 +205,21 @@ pub(in crate::diff) fn moderate(
         }
         let shown =
             |m: &&Metric| is_answer(m) && [Outcome::Same, opposite(outcome)].contains(&m.outcome) && seen(m, outcome);
-        let shown = metrics
-            .iter()
-            .filter(shown)
-            .filter_map(name)
-            .map(str::to_owned)
-            .collect();
+        let known = |s: &&Shift| s.outcome == opposite(outcome) || s.minimum_detectable.is_some();
+        let mut at: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+        for m in metrics.iter().filter(shown) {
+            let percents = m.shifts.iter().filter(known).map(|s| s.percent);
+            at.entry(name(m).unwrap_or_default().to_owned())
+                .or_default()
+                .extend(percents);
+        }
         // What comes again and again may be of fewer answers than tell.
         let again: BTreeSet<&str> = metrics.iter().filter(|m| m.recurs).filter_map(name).collect();
         let servers: Vec<(String, Far)> = far.iter().map(|(s, far)| (s.clone(), *far)).collect();
         let mut way = Way {
             of: &upstream,
             worse,
-            shown,
+            shown: at,
             far,
             found: BTreeMap::new(),
         };

@@ -3,6 +3,8 @@
 //!
 //! In: facts of one whole recording a side. Out: sentences. It is no verdict, as one side's report knows nothing of the other. Nothing of groups, parts or some devices.
 
+use std::net::SocketAddr;
+
 use super::verdict::Outcome;
 use crate::analyses::{
     self,
@@ -60,12 +62,62 @@ impl Reports {
     }
     /// What is said of slow answers of a server whose answers take longer after.
     pub fn of_slow(&self, metrics: &[Metric]) -> Option<String> {
-        let first = self.slow.as_deref()?.split("; ").next()?;
-        let longer = |m: &&Metric| m.which.ledger == LEDGER && m.outcome == Outcome::Worse;
+        let first = self.slow.as_deref().map(first_clause)?;
+        let longer = |m: &&Metric| {
+            let answers = matches!(m.which.stage, "call" | "response" | "turnaround");
+            m.which.ledger == LEDGER && answers && m.outcome == Outcome::Worse
+        };
         let mut servers = metrics.iter().filter(longer).filter_map(|m| m.which.service.as_deref());
-        let named = |server: &str| first.split(' ').any(|word| word == server);
+        // The one that it is said of is named first.
+        let whose = first.split(' ').find(|word| word.parse::<SocketAddr>().is_ok())?;
         servers
-            .any(|s| named(server_of(s)))
+            .any(|s| server_of(s) == whose)
             .then(|| format!("Of slow answers a report of after says: {first}."))
+    }
+}
+
+/// Up to the first semicolon outside of parentheses.
+fn first_clause(text: &str) -> &str {
+    let mut depth = 0usize;
+    let end = text.char_indices().find(|(_, c)| {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        *c == ';' && depth == 0
+    });
+    end.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_answers_are_told_of_the_server_that_is_slower() {
+        let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let d = crate::diff::compare(&[&f], &[&f], &Default::default());
+        let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
+        (m.which.service, m.outcome) = (Some("10.0.0.1:80".into()), Outcome::Worse);
+        let said = |slow: &str, m: &Metric| {
+            let reports = Reports {
+                slow: Some(slow.into()),
+                ..Reports::default()
+            };
+            reports.of_slow(std::slice::from_ref(m))
+        };
+        let slow = "3 of 9 answers of 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81; and more";
+        let words = "Of slow answers a report of after says: 3 of 9 answers of 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81.";
+        assert_eq!(said(slow, &m).as_deref(), Some(words));
+        // Of another one; of one that only waits unread; of none that is slower.
+        assert_eq!(
+            said("3 of 9 answers of 10.0.0.2:81 took 2 s, waiting for 10.0.0.1:80", &m),
+            None
+        );
+        m.which.stage = "unread";
+        assert_eq!(said(slow, &m), None);
+        (m.which.stage, m.outcome) = ("response", Outcome::Same);
+        assert_eq!(said(slow, &m), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Who asks a server, and which answers wait for it: programs that serve themselves (a front, an application), or others, which are users of their own.
 //!
 //! In: requests of clients' sockets, turnarounds of servers', TCP payload sent, lists of tasks. Out: figures by server. A request is waited for by the answer of its process that was read last before it, and whose last byte
-//! was sent after it was answered. A process serves where it answers no fewer requests than a fifth of what it asks there, all of them in turns: what one does besides (a worker that also answers a probe, streams) nobody tells.
+//! was sent after it was answered. A process serves where it answers one request at least for each twenty that it sends to all servers, all of them in turns: what one does besides (a worker that also answers a probe, streams) nobody tells.
 //! Nothing where there is no list of tasks, or servers have the names of their ports.
 //!
 //! ```text
@@ -17,6 +17,7 @@ use super::answers::server;
 use crate::analyses::application::{Role, Socket, sockets};
 use crate::diff::sides::options::Recording;
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// Requests that a side must have.
@@ -25,8 +26,10 @@ const LEAST: usize = 30;
 const FROM_SERVERS: f64 = 0.95;
 /// Part of the requests that answers may wait for, and nobody does: they lie within one by chance.
 const BY_CHANCE: f64 = 0.05;
-/// So many requests to a server for each that its program answers, at most.
-const PER_ANSWER: usize = 5;
+/// So many requests to all servers for each that a program answers, at most.
+const PER_ANSWER: usize = 20;
+/// What is sent after so long a silence, ns, is no part of the answer before (a farewell of TLS, a ping).
+const SILENT_NS: i64 = 5_000_000_000;
 /// Requests under way at once in a process that are looked through.
 const UNDER_WAY: usize = 1_000;
 
@@ -42,7 +45,7 @@ pub(in crate::diff) struct Asked {
     /// How long answers took that waited for them, ns, by the server that gave them.
     pub waited: BTreeMap<String, Vec<i64>>,
     /// Servers whose programs ask.
-    pub by: BTreeSet<String>,
+    pub programs_of: BTreeSet<String>,
 }
 
 impl Asked {
@@ -66,6 +69,7 @@ impl Asked {
 }
 
 /// A request that was read, and answered to the last byte.
+#[derive(Clone, Copy)]
 struct Turn<'n> {
     start_ns: i64,
     read_ns: i64,
@@ -120,19 +124,26 @@ fn sends(facts: &Facts, of: &FxHashSet<ConnectionId>) -> FxHashMap<ConnectionId,
     out
 }
 
-/// Requests of a socket that were answered to their last byte.
-fn turns<'n>(s: &Socket<'_>, sent: &[i64], server: &'n str) -> Vec<Turn<'n>> {
+/// Requests of a socket that were answered to their last byte, each with its threads: what is sent long after the rest is no part of an answer.
+fn turns<'n>(s: &Socket<'_>, sent: &[i64], server: &'n str) -> Vec<(Turn<'n>, [i32; 2])> {
     let rows: Vec<_> = s.judged_turnarounds().collect();
     let next = rows.iter().skip(1).map(|t| t.read_ns).chain([i64::MAX]);
-    let one = |(t, next): (&&crate::reconstruct::application::tables::TurnaroundRow, i64)| {
-        let last = sent.partition_point(|ns| *ns < next).checked_sub(1);
-        let last = last.and_then(|at| sent.get(at)).copied().unwrap_or(t.send_ns);
-        Turn {
+    let one = |(t, next): (&&TurnaroundRow, i64)| {
+        let from = sent.partition_point(|ns| *ns < t.send_ns);
+        let mut end_ns = t.send_ns;
+        for ns in sent.iter().skip(from).take_while(|ns| **ns < next) {
+            if ns.saturating_sub(end_ns) > SILENT_NS {
+                break;
+            }
+            end_ns = *ns;
+        }
+        let turn = Turn {
             start_ns: t.start_ns(),
             read_ns: t.read_ns,
-            end_ns: last.max(t.send_ns),
+            end_ns,
             server,
-        }
+        };
+        (turn, [t.pid, t.sender_pid])
     };
     rows.iter().zip(next).map(one).collect()
 }
@@ -151,15 +162,18 @@ fn add(r: &Recording<'_>, out: &mut BTreeMap<String, Asked>) {
         // Threads that began and ended meanwhile are in no list; who listens is.
         let row = r.facts.connections.get(s.connection.0 as usize);
         let listens = row.and_then(|row| r.facts.listened_by.get(&row.sport)).copied();
-        let threads: FxHashSet<i32> = s.turnarounds.iter().flat_map(|t| [t.pid, t.sender_pid]).collect();
-        let threads = threads.into_iter().map(|tid| r.facts.process(tid));
-        let processes: BTreeSet<i32> = threads.chain(listens).collect();
         let sent = sends.get(&s.connection).map_or(&[][..], Vec::as_slice);
-        for process in processes {
-            let of = serving.entry(process).or_default();
-            match s.in_turns {
-                true => of.turns.extend(turns(s, sent, name)),
-                false => of.unclear = true,
+        if !s.in_turns {
+            let threads = s.turnarounds.iter().flat_map(|t| [t.pid, t.sender_pid]);
+            for process in threads.map(|tid| r.facts.process(tid)).chain(listens) {
+                serving.entry(process).or_default().unclear = true;
+            }
+            continue;
+        }
+        for (turn, threads) in turns(s, sent, name) {
+            let threads = threads.map(|tid| r.facts.process(tid));
+            for process in threads.into_iter().chain(listens).collect::<BTreeSet<i32>>() {
+                serving.entry(process).or_default().turns.push(turn);
             }
         }
     }
@@ -178,15 +192,20 @@ fn add(r: &Recording<'_>, out: &mut BTreeMap<String, Asked>) {
             of.push((row.send_ns, row.send_ns.saturating_add(ns)));
         }
     }
+    let mut asks: FxHashMap<i32, usize> = FxHashMap::default();
+    for ((process, _), rows) in &requests {
+        *asks.entry(*process).or_default() += rows.len();
+    }
     for ((process, name), rows) in requests {
+        let asks = asks.get(&process).copied().unwrap_or(0);
         let of = out.entry(name.to_owned()).or_default();
         of.requests = of.requests.saturating_add(rows.len());
         let by = serving.get(&process).filter(|by| !by.unclear);
-        let Some(by) = by.filter(|by| by.turns.len().saturating_mul(PER_ANSWER) >= rows.len()) else {
+        let Some(by) = by.filter(|by| by.turns.len().saturating_mul(PER_ANSWER) >= asks) else {
             continue;
         };
         of.by_servers = of.by_servers.saturating_add(rows.len());
-        of.by.extend(
+        of.programs_of.extend(
             by.turns
                 .iter()
                 .map(|t| t.server)

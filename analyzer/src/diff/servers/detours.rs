@@ -3,14 +3,17 @@
 //! In: attempts that came to nothing while their thread took another address (`analyses::opens`, inferred). Out: a sentence each. Without a test of chance worse (or better): ten or more on one side, a tenth of that rate at
 //! most on the other. Not of parts of recordings or some devices, where an attempt may lie across.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::stopped::{FEW, MANY};
-use crate::analyses::opens::fallbacks;
+use crate::analyses::opens::{Fallback, fallbacks};
 use crate::analyses::verdict::{counted, duration};
 use crate::diff::sides::options::{Recording, seconds};
 use crate::diff::values::attempts::opening;
 use crate::reconstruct::opens::tables::OpenEnd;
+
+/// An address that stands so many times as often as it comes to nothing is none.
+const OFTENER: u64 = 4;
 
 /// One address.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,10 +43,18 @@ type Side = BTreeMap<String, Tried>;
 fn side(all: &[Recording<'_>]) -> Side {
     let mut out = Side::new();
     for r in all {
-        // What stands at other times is no address in vain.
-        let stood = r.facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
-        let stood: BTreeSet<String> = stood.filter_map(opening).collect();
-        for f in fallbacks(r.facts).into_iter().filter(|f| !stood.contains(&f.to)) {
+        let mut stood: BTreeMap<String, u64> = BTreeMap::new();
+        let opened = r.facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
+        for to in opened.filter_map(opening) {
+            *stood.entry(to).or_default() += 1;
+        }
+        // What stands far oftener is no address in vain.
+        let vain = |f: &Fallback| {
+            stood
+                .get(&f.to)
+                .is_none_or(|n| *n <= f.attempts.saturating_mul(OFTENER))
+        };
+        for f in fallbacks(r.facts).into_iter().filter(vain) {
             let of = out.entry(f.to).or_default();
             of.times = of.times.saturating_add(f.attempts);
             of.unreachable = of.unreachable.saturating_add(f.unreachable);
@@ -73,11 +84,10 @@ pub(in crate::diff) fn of(before: &[Recording<'_>], after: &[Recording<'_>]) -> 
             (of_before, of_after)
         };
         let few = |to: &String, times: u64| {
-            let n: u64 = other
-                .iter()
-                .filter(|(o, _)| like(o) == like(to))
-                .map(|(_, t)| t.times)
-                .sum();
+            // The same address, or one that is not tried on this side.
+            let same = |o: &String| o == to || like(o) == like(to) && !own.contains_key(o);
+            let of = other.iter().filter(|(o, _)| same(o));
+            let n = of.map(|(_, t)| t.times).fold(0, u64::saturating_add);
             n as f64 / there.max(1e-9) <= FEW * times as f64 / here.max(1e-9)
         };
         let alone = own.iter().filter(|(to, t)| t.times >= MANY && few(to, t.times));

@@ -16,6 +16,8 @@ const LEAST: u64 = 30;
 const MOVED: f64 = 0.2;
 /// What some lose the others gain, but for this part of it.
 const KEPT: f64 = 0.5;
+/// Part of a server's answers that programs which ask others now must have had.
+const NEARLY_ALL: f64 = 0.9;
 /// Servers that are named.
 const NAMED: usize = 4;
 
@@ -24,14 +26,20 @@ const NAMED: usize = 4;
 pub(in crate::diff) struct Divided {
     /// Without its end.
     pub sentence: String,
-    /// Servers that are asked no more.
-    pub gone: Vec<String>,
+    /// Servers that this program asks no more, each with its requests before.
+    pub gone: Vec<(String, u64)>,
 }
 
 /// Marks those that answer no more, and whose requests others of their port answer.
 pub(in crate::diff) fn mark(all: &[Divided], stopped: &mut [Stopped]) {
     for s in stopped {
-        s.handed_over = all.iter().any(|d| d.gone.contains(&s.server));
+        let of = all
+            .iter()
+            .flat_map(|d| &d.gone)
+            .filter(|(server, _)| *server == s.server);
+        let moved: u64 = of.map(|(_, requests)| *requests).fold(0, u64::saturating_add);
+        // Others that asked it may hang.
+        s.handed_over = moved as f64 >= NEARLY_ALL * s.before.answers as f64 && moved > 0;
     }
 }
 
@@ -79,7 +87,7 @@ pub(in crate::diff) fn of(asks: &mut [Asks]) -> Vec<Divided> {
             .iter()
             .filter_map(|at| asks.get(*at))
             .filter(|x| x.after.requests == 0);
-        let gone = gone.map(|x| x.asked.clone()).collect();
+        let gone = gone.map(|x| (x.asked.clone(), x.before.requests)).collect();
         found.push((before.saturating_add(after), Divided { sentence, gone }));
         for at in of {
             if let Some(x) = asks.get_mut(at) {

@@ -14,6 +14,8 @@ use crate::stat::{nearest_rank, rank_test};
 
 /// Servers told at most.
 const MOST: usize = 2;
+/// Chance below which they surely moved.
+const SURELY: f64 = 0.001;
 /// Chance of an order at most that says anything: of 2 and 1 even the most extreme order comes in two of three recordings of the same.
 const BY_CHANCE: f64 = 0.1;
 /// Part of the answers that must have waited for the opening of their connection for these times to be told.
@@ -64,6 +66,11 @@ impl Few {
         self.after.least_ns > self.before.most_ns || self.after.most_ns < self.before.least_ns
     }
     /// Whether chance alone gives it so often that it says nothing: all of one side are longer, and these are so few that it means nothing.
+    /// Every answer of one side took longer than every one of the other, as chance hardly gives.
+    pub(in crate::diff) fn surely_moved(&self, longer: bool) -> bool {
+        let so = (self.after.p50_ns > self.before.p50_ns) == longer;
+        so && self.apart() && self.p.is_some_and(|p| p < SURELY)
+    }
     fn is_empty(&self) -> bool {
         self.apart() && self.p.is_some_and(|p| p > BY_CHANCE)
     }

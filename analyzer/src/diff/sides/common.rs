@@ -19,7 +19,7 @@ use crate::diff::values::ends::server_port;
 use crate::facts::{ConnectionId, SkbId};
 
 /// Fewest units of a service that one side alone has.
-pub(super) const LEAST: u64 = 30;
+const LEAST: u64 = 30;
 /// Largest part of a side's units that is left out.
 const MOST: f64 = 0.5;
 /// Services that are named.

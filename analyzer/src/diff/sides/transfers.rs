@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::common::{LEAST, LeftOut, NAMED};
+use super::common::{LeftOut, NAMED};
 use super::options::Recording;
 use crate::analyses::application::sockets;
 use crate::analyses::verdict::{counted, size};
@@ -13,6 +13,8 @@ use crate::diff::values::ends::server_port;
 use crate::facts::ConnectionId;
 use crate::reconstruct::transmit::tables::TxKind;
 
+/// Requests and answers that are a few words beside it, fewer than.
+const ANSWERS: u64 = 10;
 /// Payload of a transfer, bytes.
 const TRANSFER: u64 = 1_000_000;
 
@@ -73,7 +75,7 @@ impl Transfers {
     pub fn among(&self, ports: &BTreeSet<u16>, other: &Transfers) -> BTreeSet<u16> {
         let n = |of: &BTreeMap<u16, u64>, port: &u16| of.get(port).copied().unwrap_or(0);
         let is = |port: &&u16| {
-            let answers = n(&self.answers, port) >= LEAST;
+            let answers = n(&self.answers, port) >= ANSWERS;
             !answers && n(&self.payload, port) >= TRANSFER && !other.tried.contains(port)
         };
         ports.iter().filter(is).copied().collect()

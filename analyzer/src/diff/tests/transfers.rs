@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::samples::{facts, of};
 use crate::Confidence;
-use crate::diff::judged::transfers::moderate;
+use crate::diff::judged::transfers::{left, moderate};
 use crate::diff::sides::options::Recording;
 use crate::diff::{DiffOptions, Outcome};
 use crate::facts::Facts;
@@ -49,6 +49,31 @@ fn what_a_transfer_sends_again_and_is_as_fast_is_a_change() {
     assert_eq!(retransmits(0.9, others), Outcome::Worse);
 }
 
+/// Where nothing is left out it is the rate itself.
+#[test]
+fn what_is_left_is_counted_as_the_rate_is() {
+    let mut seen = 0;
+    for path in ["sawtooth/sawtooth.nmb", "kernel-6.1/netem.nmb", "rpc/rpc.nmb"] {
+        let f = facts(path);
+        let side = Recording::all(&[&f], &[], None);
+        for r in of(&f, &f).rates {
+            let named = ["tcp.retransmits", "tcp.rto", "rx.met_out_of_order", "tx.met_recovery"];
+            if !named.contains(&r.metric.as_str()) && !r.metric.starts_with("drops.") {
+                continue;
+            }
+            let (n, all) = left(&side, &r.metric, &Default::default());
+            assert_eq!(
+                (n, all.unwrap_or(r.before.out_of)),
+                (r.before.of, r.before.out_of),
+                "{path} {}",
+                r.metric
+            );
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "{seen}");
+}
+
 const MS: i64 = 1_000_000;
 
 fn attempt(pid: i32, to: IpAddr, start_ns: i64, end_ns: i64, end: OpenEnd) -> OpenRow {
@@ -91,6 +116,31 @@ fn an_address_that_is_tried_first_and_in_vain_is_worse() {
     assert!(d.verdict.sentence.starts_with(said), "{}", d.verdict.sentence);
     assert_eq!(d.verdict.outcome, Outcome::Worse);
     assert_eq!(of(&tries(20), &tries(0)).verdict.outcome, Outcome::Better);
+    // It stands far oftener than it comes to nothing.
+    let mut stands = tries(20);
+    let six = stands.opens.iter().find(|o| o.end == OpenEnd::GivenUp).unwrap().clone();
+    stands.opens.extend((0..100).map(|_| OpenRow {
+        pid: 6,
+        end: OpenEnd::Established,
+        ..six.clone()
+    }));
+    let said = |before: &Facts, after: &Facts| of(before, after).verdict.sentence.contains("is tried first");
+    assert!(!said(&tries(0), &stands));
+    // Another address of the service that is tried in vain before, too, in its place; and beside it.
+    let other = |f: &mut Facts, to: u16| {
+        for o in f.opens.iter_mut().filter(|o| o.end == OpenEnd::GivenUp) {
+            o.to = Some((IpAddr::V6(Ipv6Addr::new(0xfd09, 0, 0, 0, 0, 0, 0, to)), 443));
+        }
+    };
+    let mut moved = tries(20);
+    other(&mut moved, 8);
+    assert!(!said(&moved, &tries(20)));
+    let mut both = tries(20);
+    let mut more = moved.opens.clone();
+    more.iter_mut().for_each(|o| o.pid = 9);
+    both.opens.extend(more);
+    both.opens.sort_by_key(|o| o.start_ns);
+    assert!(said(&moved, &both));
     // On both sides; and a few of them.
     let both = of(&tries(20), &tries(20)).verdict;
     assert!(!both.sentence.contains("is tried first"), "{}", both.sentence);

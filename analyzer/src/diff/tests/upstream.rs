@@ -146,6 +146,27 @@ fn what_nobody_waits_for_is_not_felt() {
         f
     });
     assert_eq!(same(&streamed[0], &streamed[1]), (Outcome::Worse, false));
+    // Of sixty that wait no hundredth is known, and that is what moved.
+    let few = [10, 30].map(|ms| {
+        let mut f = side(32, ms, true, 0);
+        f.turnarounds.truncate(60);
+        f.responses.truncate(60);
+        f
+    });
+    assert_eq!(same(&few[0], &few[1]), unfelt);
+    let mut metrics = [
+        metric("response", STORE, Outcome::Worse, 20 * MS),
+        metric("response", FRONT, Outcome::Same, 0),
+    ];
+    metrics[0].shifts[0].percent = 99;
+    let sides = [&few[0], &few[1]].map(|f| Recording::all(&[f], &[], None));
+    upstream::moderate(
+        &mut metrics,
+        &mut vec![],
+        [&sides[0], &sides[1]],
+        &DiffOptions::default(),
+    );
+    assert_eq!(metrics[0].outcome, Outcome::Worse);
     // Users wait longer, whatever for.
     let (b, a) = (side(2, 10, false, 0), side(2, 30, false, 0));
     assert_eq!(moderated(&b, &a, Outcome::Worse, 20 * MS), (Outcome::Worse, false));
@@ -208,7 +229,7 @@ fn what_comes_again_and_again_is_worse() {
         (m.before, m.after, m.beyond) = (tail(before), tail(after), beyond);
         m.shifts[0].percent = 90;
         let mut all = [m];
-        recurs::judge(&mut all);
+        recurs::judge(&mut all, &DiffOptions::default());
         let [m] = all;
         assert_eq!(m.recurs, m.outcome != Outcome::Same);
         (m.outcome, recurs::words(&m))
@@ -217,6 +238,20 @@ fn what_comes_again_and_again_is_worse() {
     let said = "; in 6 of 10 parts of the time some took longer than any before (by itself chance gives that in 1 of 92 comparisons)";
     assert_eq!((outcome, words.as_str()), (Outcome::Worse, said));
     assert_eq!(judged(70, 0, [6, 0]).0, Outcome::Better);
+    // The slowest hundredth, of too few for a test among the others.
+    let mut m = metric("response", FRONT, Outcome::Same, 0);
+    (m.before, m.after, m.beyond) = (tail(0), tail(20), [0, 7]);
+    m.shifts[0].percent = 90;
+    let mut s = m.shifts[0].clone();
+    (s.percent, s.before, s.after, s.shift) = (99, MS / 5, 90 * MS, 90 * MS - MS / 5);
+    m.untested = vec![s];
+    let mut all = [m];
+    recurs::judge(&mut all, &DiffOptions::default());
+    let told = all[0].telling().map(|s| (s.percent, s.shift, s.significant));
+    assert_eq!(
+        (all[0].outcome, told),
+        (Outcome::Worse, Some((99, 90 * MS - MS / 5, false)))
+    );
     // In five parts; as before.
     assert_eq!(judged(0, 70, [0, 5]), (Outcome::Same, String::new()));
     assert_eq!(judged(70, 70, [6, 6]).0, Outcome::Same);
