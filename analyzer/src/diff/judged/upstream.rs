@@ -172,7 +172,7 @@ fn far(metrics: &[Metric], large: &[Large], outcome: Outcome) -> BTreeMap<String
         }
     }
     for l in large.iter().filter(|l| l.worse == (outcome == Outcome::Worse)) {
-        (0..PERCENTS.len()).for_each(|at| add(server_of(&l.server), at, l.by_ns));
+        add(server_of(&l.server), 0, l.by_ns);
     }
     out
 }

@@ -69,6 +69,9 @@ pub fn by_allocator(dir: &Path, facts: &Facts) -> Option<Oracle> {
     Some(unbroken(&lives(facts)?, &kmem::load(&dir.join("kmem.txt")).ok()?))
 }
 
+/// What rounding to µs leaves out, ns.
+const HALF_NS: i64 = 500;
+
 /// A life must not hold the birth or the death of another one: no allocation and no free of its address strictly between
 /// its first and its last event. Lives whose address the allocator never named are not compared.
 pub fn unbroken(lives: &[Life], slabs: &[Slab]) -> Oracle {
@@ -82,10 +85,10 @@ pub fn unbroken(lives: &[Life], slabs: &[Slab]) -> Oracle {
     };
     for life in lives {
         let Some(of) = of.get(&life.address) else { continue };
-        // The printed time is cut to µs: only what is surely inside counts.
+        // The printed time is rounded to µs: only what is surely inside counts.
         let inside = of
             .iter()
-            .find(|s| s.us * 1_000 > life.birth_ns && (s.us + 1) * 1_000 < life.last_ns);
+            .find(|s| s.us * 1_000 - HALF_NS > life.birth_ns && s.us * 1_000 + HALF_NS < life.last_ns);
         for n in 0..life.hops.max(1) {
             oracle.link(n > 0 || inside.is_none(), life.confidence, || {
                 format!("{life:?} has {inside:?} inside")

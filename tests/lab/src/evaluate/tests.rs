@@ -183,7 +183,9 @@ fn the_allocator_finds_lives_that_are_two() {
     assert_eq!(count(life(4_000, 7_000, Confidence::Weak), &[alloc]), (2, 0, 1));
     // At the edge of what µs can tell, and at another address.
     assert_eq!(count(life(5_500, 9_000, Confidence::Certain), &[alloc]), (2, 0, 0));
-    assert_eq!(count(life(4_000, 5_900, Confidence::Certain), &[alloc]), (2, 0, 0));
+    assert_eq!(count(life(4_000, 5_400, Confidence::Certain), &[alloc]), (2, 0, 0));
+    assert_eq!(count(life(4_600, 9_000, Confidence::Certain), &[alloc]), (2, 0, 0));
+    assert_eq!(count(life(4_400, 5_600, Confidence::Certain), &[alloc]), (2, 1, 0));
     assert_eq!(
         count(
             life(4_000, 7_000, Confidence::Certain),

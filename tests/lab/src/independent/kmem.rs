@@ -72,7 +72,7 @@ pub fn clean(pid: u32) {
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slab {
-    /// µs on the recording's clock, cut off, as the kernel prints it: it happened in `us` to `us + 1`.
+    /// µs on the recording's clock, rounded, as the kernel prints it (`ns2usecs`): it happened within half a µs of that.
     pub us: i64,
     /// Allocation, else free.
     pub alloc: bool,
