@@ -142,9 +142,9 @@ fn growth_before_a_trigger_is_what_the_tools_say() {
         println!("skipped: no network namespace with a veth and a tbf can be made here, or no tc or ss");
         return;
     };
-    // On a machine that stands still a kind rests for longer than there is to wait.
+    // On a machine that stands still, or is busy with the tests beside this one, a kind rests for longer than there is to wait.
     assert!(
-        (0..3).any(|_| planted(&space)),
+        (0..10).any(|_| planted(&space)),
         "no flight had a reading of each kind in time"
     );
 }
