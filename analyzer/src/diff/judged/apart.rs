@@ -27,10 +27,8 @@ fn shows(client: &Metric, whole: &Metric) -> bool {
 }
 
 pub(in crate::diff) fn moderate(metrics: &mut [Metric]) -> BTreeSet<String> {
-    let of_client = |m: &&Metric| {
-        let answers = m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response");
-        answers && m.which.service.as_deref().is_some_and(|s| client_of(s).is_some())
-    };
+    let of_client =
+        |m: &&Metric| m.which.is_wait() && m.which.service.as_deref().is_some_and(|s| client_of(s).is_some());
     let explained = |m: &Metric| -> Option<String> {
         let own = m.which.ledger == LEDGER && matches!(m.which.stage, "turnaround" | "unread");
         let judged = matches!(m.outcome, Outcome::Worse | Outcome::Better);

@@ -133,8 +133,7 @@ impl Metric {
         for s in &mut self.shifts {
             let (relative, absolute) = match s.percent {
                 _ if way => (rtt::least(s.shift), o.median_ns),
-                50 => (o.median_relative, o.median_ns),
-                _ => (o.tail_relative, o.tail_ns),
+                percent => o.least(percent),
             };
             s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
             let t = t_quantile_two_sided(o.level * s.weight / tests.max(1) as f64, s.df);
@@ -328,7 +327,9 @@ fn metric(which: &Which, before: &[Values], after: &[Values], options: &DiffOpti
     let mut pooled: Vec<i64> = sorted_b.iter().chain(&sorted_a).copied().collect();
     pooled.sort_unstable();
     let (mut shifts, mut untested) = (vec![], vec![]);
-    for (i, (percent, need)) in PERCENTS.into_iter().enumerate() {
+    // Of answers also what is of too few to be tested.
+    let kept = |need: usize| nb.min(na) >= need || which.ledger == answers::LEDGER;
+    for (i, (percent, need)) in (PERCENTS.into_iter().enumerate()).filter(|(_, p)| kept(p.1)) {
         let quantile = |sorted: &[i64]| sorted.get(rank(sorted.len(), percent)).copied().unwrap_or(0);
         let (b, a) = (quantile(&sorted_b), quantile(&sorted_a));
         let mut moved: Vec<i64> = draws.iter().filter_map(|d| d.get(i).copied()).collect();

@@ -15,7 +15,6 @@ use super::compare::{Metric, Shift};
 use super::one_kind::in_one_kind;
 use crate::analyses::verdict::{duration, size};
 use crate::diff::said::verdict::Outcome;
-use crate::diff::servers::answers::LEDGER;
 use crate::diff::servers::clients::{client_of, server_of};
 use crate::diff::sides::options::DiffOptions;
 use crate::diff::values::moves::Moves;
@@ -99,7 +98,7 @@ pub(in crate::diff) struct Kinds {
 pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2], o: &DiffOptions) -> Vec<Kinds> {
     let mut out: Vec<Kinds> = vec![];
     let judged = |m: &&mut Metric| {
-        let answers = m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response" | "turnaround");
+        let answers = m.which.is_answer();
         answers && matches!(m.outcome, Outcome::Worse | Outcome::Better)
     };
     for m in metrics.iter_mut().filter(judged) {
@@ -148,10 +147,9 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
 /// Servers whose requests are of another mixture, the way to who asks and back with it.
 pub(in crate::diff) fn mixed<'k>(kinds: &'k [Kinds], metrics: &'k [Metric]) -> impl Iterator<Item = String> + 'k {
     let own = |m: &Metric, k: &Kinds| m.which.service.as_ref() == Some(&k.server) && m.mix.is_some();
-    let whole = |m: &Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response");
     let of = kinds
         .iter()
-        .filter(move |k| k.mixture && metrics.iter().any(|m| whole(m) && own(m, k)));
+        .filter(move |k| k.mixture && metrics.iter().any(|m| m.which.is_wait() && own(m, k)));
     of.map(|k| server_of(&k.server).to_owned())
 }
 
@@ -298,10 +296,7 @@ fn explained(by: By, sides: &[Vec<One>; 2], shifts: &[&Shift], o: &DiffOptions) 
     let mut told: Option<(u64, Weighted)> = None;
     for s in shifts {
         let w = weighted(by, sides, s)?;
-        let (relative, absolute) = match s.percent {
-            50 => (o.median_relative, o.median_ns),
-            _ => (o.tail_relative, o.tail_ns),
-        };
+        let (relative, absolute) = o.least(s.percent);
         let small = w.rest < (w.x as f64 * relative).max(absolute as f64);
         if w.rest > GONE * w.raw.abs() && !(small && w.rest < HALF * w.raw.abs()) {
             return None;

@@ -247,10 +247,7 @@ impl<'f> Shares<'f> {
                     not_known = true;
                     continue;
                 }
-                let (relative, absolute) = match percent {
-                    50 => (o.median_relative, o.median_ns),
-                    _ => (o.tail_relative, o.tail_ns),
-                };
+                let (relative, absolute) = o.least(*percent);
                 let at = |v: &mut Vec<i64>| nearest_rank(v, *percent as usize);
                 let moved = at(&mut b).zip(at(&mut a));
                 let far = |(b, a): (i64, i64)| {

@@ -50,10 +50,7 @@ pub(super) fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &Dif
             continue;
         }
         let rest = percentile(wb, s.percent).zip(percentile(wa, s.percent));
-        let (tail, least) = match s.percent {
-            50 => (o.median_relative, o.median_ns),
-            _ => (o.tail_relative, o.tail_ns),
-        };
+        let (tail, least) = o.least(s.percent);
         let still = rest.filter(|(x, y)| (x.abs_diff(*y) as f64) < (*x as f64 * tail).max(least as f64));
         let Some((rb, ra)) = still else { continue };
         let bytes = nearest_rank(&mut first.iter().flatten().map(|o| o.request).collect::<Vec<_>>(), 50)?;

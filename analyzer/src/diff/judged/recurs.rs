@@ -7,7 +7,6 @@
 use super::compare::{BLOCKS, Metric};
 use super::tails;
 use crate::diff::said::verdict::Outcome;
-use crate::diff::servers::answers::LEDGER;
 use crate::diff::sides::options::DiffOptions;
 use crate::stat::{At, block_of};
 
@@ -39,15 +38,9 @@ fn chance(n: usize) -> f64 {
 
 /// Calls worse, or better, what comes again and again.
 pub(in crate::diff) fn judge(metrics: &mut [Metric], o: &DiffOptions) {
-    let response = |m: &Metric| m.which.ledger == LEDGER && m.which.stage == "response";
-    let with: Vec<Option<String>> = (metrics.iter().filter(|m| response(m)))
-        .map(|m| m.which.service.clone())
-        .collect();
-    let answers = |m: &&mut Metric| {
-        let own = m.which.ledger == LEDGER && m.which.stage == "turnaround" && !with.contains(&m.which.service);
-        m.outcome == Outcome::Same && (own || response(m))
-    };
-    for m in metrics.iter_mut().filter(answers) {
+    let asked = tails::asked(metrics);
+    let same = |(m, asked): &(&mut Metric, bool)| *asked && m.outcome == Outcome::Same;
+    for (m, _) in metrics.iter_mut().zip(asked).filter(same) {
         let [before, after] = m.beyond;
         let told = [Outcome::Worse, Outcome::Better].map(|o| tails::told(m, o));
         let (outcome, percent) = match told {
@@ -60,7 +53,8 @@ pub(in crate::diff) fn judge(metrics: &mut [Metric], o: &DiffOptions) {
         } else if let Some(s) = m.untested.iter().find(|s| s.percent == percent) {
             // Of too few values for a test among the others: its p is its own, and its least size that of a tail.
             let mut s = s.clone();
-            s.threshold = ((s.before.unsigned_abs() as f64 * o.tail_relative).ceil() as i64).max(o.tail_ns);
+            let (relative, absolute) = o.least(percent);
+            s.threshold = ((s.before.unsigned_abs() as f64 * relative).ceil() as i64).max(absolute);
             s.outcome = outcome;
             m.shifts.push(s);
         } else {

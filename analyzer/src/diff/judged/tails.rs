@@ -144,15 +144,23 @@ pub(in crate::diff) fn beside(m: &Metric) -> String {
 }
 
 fn of_servers(metrics: &[Metric], words: fn(&Metric) -> Option<String>) -> Vec<String> {
+    let told = asked(metrics);
+    let of = metrics
+        .iter()
+        .zip(told)
+        .filter(|(m, told)| *told && m.outcome == Outcome::Same);
+    of.filter_map(|(m, _)| words(m)).take(TOLD).collect()
+}
+
+/// Which metrics tell how long who asks a server waits: its answers, and of one whose clients are not recorded what it takes itself.
+pub(super) fn asked(metrics: &[Metric]) -> Vec<bool> {
     let is = |m: &Metric, stage: &str| m.which.ledger == LEDGER && m.which.stage == stage;
-    // Of a server whose clients are not recorded it is what it took itself.
     let alone = |m: &Metric| {
         let own =
             |o: &Metric| is(o, "response") && o.which.service.as_deref().map(server_of) == m.which.service.as_deref();
         is(m, "turnaround") && !metrics.iter().any(own)
     };
-    let of = |m: &&Metric| m.outcome == Outcome::Same && (is(m, "response") || alone(m));
-    metrics.iter().filter(of).filter_map(words).take(TOLD).collect()
+    metrics.iter().map(|m| is(m, "response") || alone(m)).collect()
 }
 
 /// A sentence for each server whose slow answers are new.

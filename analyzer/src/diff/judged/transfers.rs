@@ -54,23 +54,17 @@ fn carried(side: &[Recording<'_>]) -> BTreeMap<String, f64> {
 
 /// `to 10.0.0.1:873`: services whose transfers are as fast as before, or faster.
 fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
-    let shown = |r: &&Rate| {
+    let service_of = |r: &Rate| Some(r.metric.strip_prefix(SPEED)?.strip_suffix(']')?.to_owned());
+    let compared: BTreeMap<String, &Rate> = rates.iter().filter_map(|r| Some((service_of(r)?, r))).collect();
+    let no_slower = |(_, r): &(&String, &&Rate)| {
         let slower = r.before.value - r.after.value > o.speed_relative * r.before.value;
         matches!(r.outcome, Outcome::Same | Outcome::Better) && !slower
     };
-    let of = rates
-        .iter()
-        .filter(shown)
-        .filter_map(|r| r.metric.strip_prefix(SPEED)?.strip_suffix(']'));
-    let mut out: BTreeSet<String> = of.map(str::to_owned).collect();
-    let compared: BTreeSet<&str> = rates
-        .iter()
-        .filter_map(|r| r.metric.strip_prefix(SPEED)?.strip_suffix(']'))
-        .collect();
+    let mut out: BTreeSet<String> = compared.iter().filter(no_slower).map(|(s, _)| s.clone()).collect();
     let [before, after] = sides.map(carried);
     let more = |service: &&String| {
         let was = before.get(*service).copied().unwrap_or(0.0);
-        was > 0.0 && after.get(*service).is_some_and(|is| *is >= MORE * was) && !compared.contains(service.as_str())
+        was > 0.0 && after.get(*service).is_some_and(|is| *is >= MORE * was) && !compared.contains_key(*service)
     };
     out.extend(before.keys().filter(more).cloned());
     // Who answers requests: a few words beside a transfer are none.
@@ -87,10 +81,7 @@ fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTr
 }
 
 /// Units of a stage without these transfers: those that met it, and all.
-fn units<'f, U>(of: impl Iterator<Item = &'f U>, met: impl Fn(&U) -> bool) -> (f64, f64)
-where
-    U: 'f,
-{
+fn units<U>(of: impl Iterator<Item = U>, met: impl Fn(U) -> bool) -> (f64, f64) {
     of.fold((0.0, 0.0), |(n, all), unit| {
         (n + f64::from(u8::from(met(unit))), all + 1.0)
     })

@@ -42,13 +42,9 @@ const LIVES: [(&str, &[&str]); 2] = [("rx", &["rx"]), ("tx", &["tx_original", "t
 /// Ledgers of what lies beneath.
 const BENEATH: [&str; 6] = ["rx", "tx", "lifetime", "poll", "softirq", "device"];
 
-fn is_answer(m: &Metric) -> bool {
-    m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response")
-}
-
 /// Servers that no other one's program asks; where all are asked, all.
 pub(in crate::diff) fn fronts<'m>(metrics: &'m [Metric], asks: &[Asks]) -> Vec<&'m Metric> {
-    let all = || metrics.iter().filter(|m| is_answer(m));
+    let all = || metrics.iter().filter(|m| m.which.is_wait());
     let known: BTreeSet<&str> = all()
         .filter_map(|m| m.which.service.as_deref())
         .map(server_of)
@@ -258,10 +254,7 @@ fn of_no_answer(
         }
         let enough = few || PERCENTS.iter().any(|(p, need)| *p == s.percent && n >= *need);
         let at = |v: &mut Vec<i64>| nearest_rank(v, s.percent as usize);
-        let (relative, absolute) = match s.percent {
-            50 => (o.median_relative, o.median_ns),
-            _ => (o.tail_relative, o.tail_ns),
-        };
+        let (relative, absolute) = o.least(s.percent);
         let moved = at(&mut b).zip(at(&mut a));
         enough
             && moved.is_some_and(|(b, a)| {

@@ -47,10 +47,6 @@ struct Way<'u> {
     found: BTreeMap<String, Option<bool>>,
 }
 
-fn is_answer(m: &Metric) -> bool {
-    m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response" | "turnaround")
-}
-
 fn name(m: &Metric) -> Option<&str> {
     m.which.service.as_deref().map(server_of)
 }
@@ -65,7 +61,7 @@ impl Upstream<'_> {
     fn is_felt(&self, metrics: &[Metric], large: &[Large], outcome: Outcome) -> bool {
         let first = |of: Option<&str>| of.is_none_or(|s| !self.is_behind(s));
         let worse = outcome == Outcome::Worse;
-        let mut moved = metrics.iter().filter(|m| is_answer(m) && m.outcome == outcome);
+        let mut moved = metrics.iter().filter(|m| m.which.is_answer() && m.outcome == outcome);
         moved.any(|m| first(name(m)))
             || large
                 .iter()
@@ -135,10 +131,7 @@ impl Way<'_> {
         let enough = all().all(|(_, need, far)| far == 0 || n >= need) && n >= WAITING[0];
         enough
             && all().filter(|(_, need, _)| n >= *need).all(|(percent, _, far)| {
-                let (relative, absolute) = match percent {
-                    50 => (o.median_relative, o.median_ns),
-                    _ => (o.tail_relative, o.tail_ns),
-                };
+                let (relative, absolute) = o.least(*percent);
                 let at = |v: &mut Vec<i64>| nearest_rank(v, *percent as usize);
                 at(&mut b).zip(at(&mut a)).is_some_and(|(b, a)| {
                     let by = match self.worse {
@@ -203,8 +196,9 @@ pub(in crate::diff) fn moderate(
         if upstream.is_felt(metrics, large, outcome) || worse && !tails::said(metrics).is_empty() {
             continue;
         }
-        let shown =
-            |m: &&Metric| is_answer(m) && [Outcome::Same, opposite(outcome)].contains(&m.outcome) && seen(m, outcome);
+        let shown = |m: &&Metric| {
+            m.which.is_answer() && [Outcome::Same, opposite(outcome)].contains(&m.outcome) && seen(m, outcome)
+        };
         let known = |s: &&Shift| s.outcome == opposite(outcome) || s.minimum_detectable.is_some();
         let mut at: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
         for m in metrics.iter().filter(shown) {

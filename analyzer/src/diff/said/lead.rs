@@ -150,7 +150,7 @@ impl Leading<'_> {
                 _ => format!("{} itself takes {how} to answer", server(m)),
             };
             // What an opening takes is not by what is asked behind it.
-            let answers = matches!(m.which.stage, "call" | "response");
+            let answers = m.which.is_wait();
             let service = m.which.service.as_deref().filter(|_| answers);
             let turns = reopened::among(&self.servers.asks, service);
             let tenth = if answers { tails::beside(m) } else { String::new() } + &recurs::words(m);

@@ -11,13 +11,14 @@ use crate::analyses::{
     verdict::{Line, Tone},
 };
 use crate::diff::judged::compare::Metric;
-use crate::diff::servers::{answers::LEDGER, clients::server_of};
+use crate::diff::servers::clients::server_of;
 use crate::facts::Facts;
 
 /// Sentences at most.
 const MOST: usize = 2;
-/// Subject of what is said of answers.
+/// Subjects: of what is said of answers, and of the recording itself.
 const ANSWERS: &str = "application";
+const QUALITY: &str = "quality";
 
 /// Of both sides.
 #[derive(Debug, Default)]
@@ -30,7 +31,11 @@ pub(in crate::diff) struct Reports {
 
 fn told(facts: &Facts) -> Vec<Line> {
     let lines = analyses::answer(facts).verdict.into_iter();
-    let of = |l: &Line| l.tone == Tone::Bad || l.subject == ANSWERS && l.tone == Tone::Notice;
+    // What a recording lacks the checks of the sides say.
+    let of = |l: &Line| match l.tone {
+        Tone::Bad => l.subject != QUALITY,
+        tone => l.subject == ANSWERS && tone == Tone::Notice,
+    };
     lines.filter(|l| of(l) && !l.headline.is_empty()).collect()
 }
 
@@ -63,10 +68,7 @@ impl Reports {
     /// What is said of slow answers of a server whose answers take longer after.
     pub fn of_slow(&self, metrics: &[Metric]) -> Option<String> {
         let first = self.slow.as_deref().map(first_clause)?;
-        let longer = |m: &&Metric| {
-            let answers = matches!(m.which.stage, "call" | "response" | "turnaround");
-            m.which.ledger == LEDGER && answers && m.outcome == Outcome::Worse
-        };
+        let longer = |m: &&Metric| m.which.is_answer() && m.outcome == Outcome::Worse;
         let mut servers = metrics.iter().filter(longer).filter_map(|m| m.which.service.as_deref());
         // The one that it is said of is named first.
         let whose = first.split(' ').find(|word| word.parse::<SocketAddr>().is_ok())?;
@@ -93,6 +95,20 @@ fn first_clause(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_recording_lacks_is_no_cause() {
+        let rpc = crate::tests::sample("rpc/rpc.nmb");
+        let whole = crate::analyze(&rpc, &Default::default());
+        let mut cut = crate::analyze(&rpc, &Default::default());
+        cut.capture.complete = false;
+        let bad = |f: &Facts| -> Vec<&'static str> {
+            let lines = analyses::answer(f).verdict.into_iter();
+            lines.filter(|l| l.tone == Tone::Bad).map(|l| l.subject).collect()
+        };
+        assert_eq!((bad(&whole), bad(&cut)), (vec![], vec![QUALITY]));
+        assert_eq!(Reports::of(&[&whole], &[&cut]).wrong, [""; 0]);
+    }
 
     #[test]
     fn slow_answers_are_told_of_the_server_that_is_slower() {

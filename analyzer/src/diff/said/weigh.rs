@@ -49,7 +49,7 @@ impl Judged<'_> {
     /// Whether users wait less, nothing that they have is worse, and all that is worse is times that are small beside what they gain.
     pub(in crate::diff) fn users_gain(&self) -> bool {
         let servers = self.servers;
-        let answers = |m: &&Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response");
+        let answers = |m: &&Metric| m.which.is_wait();
         let shorter = self
             .metrics
             .iter()

@@ -116,7 +116,7 @@ impl Few {
 
 /// Servers with answers on both sides that are not compared, and on one side too few for it: those that are surely apart first, then those with most answers.
 pub(in crate::diff) fn of(before: &[Table], after: &[Table], compared: &[Metric]) -> Vec<Few> {
-    let answers = |m: &&Metric| m.which.ledger == LEDGER && matches!(m.which.stage, "call" | "response" | "turnaround");
+    let answers = |m: &&Metric| m.which.is_answer();
     let told: BTreeSet<Option<&String>> = compared
         .iter()
         .filter(answers)

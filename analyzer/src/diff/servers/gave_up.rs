@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use super::answers::{LEAST, LEDGER, server};
+use super::answers::{LEAST, server};
 use super::asks::{Asked as Counts, Asks};
 use super::clients::server_of;
 use crate::analyses::application::{Role, asked, sockets, unanswered};
@@ -335,7 +335,7 @@ pub(in crate::diff) fn told(before: &[Recording<'_>], after: &[Recording<'_>], a
 
 /// Why times of answers are no answer: without those given up they end at the time-out, so that side is only the quicker for it. `worse`: they are called so.
 pub(in crate::diff) fn why(told: &[Told], which: &Which, worse: bool) -> Option<String> {
-    let answers = which.ledger == LEDGER && matches!(which.stage, "call" | "response");
+    let answers = which.is_wait();
     let server = which.service.as_deref().filter(|_| answers).map(server_of)?;
     // What is longer though its longest are left out is longer; what is shorter though the other's are, is shorter.
     let hides = |t: &Told| t.after != worse && t.many && t.servers.iter().any(|s| s == server);

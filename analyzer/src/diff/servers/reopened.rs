@@ -92,7 +92,7 @@ pub(in crate::diff) fn among(asks: &[Asks], service: Option<&str>) -> &'static s
 /// Before a server whose answers changed one whose answers changed, too, and whose program asks it: that is what users feel. Else as they were; and how many of the first one's chain there are behind it: that is where it comes from.
 pub(in crate::diff) fn outermost<'m>(mut all: Vec<&'m Metric>, asks: &[Asks]) -> (Vec<&'m Metric>, usize) {
     let key = |m: &Metric| (m.outcome, m.which.service.as_deref().map(server_of).map(str::to_owned));
-    let answers = |m: &&Metric| matches!(m.which.stage, "call" | "response" | "turnaround");
+    let answers = |m: &&Metric| m.which.is_answer();
     let moved: Vec<_> = all.iter().copied().filter(answers).map(key).collect();
     let mut order: Vec<(Outcome, Option<String>)> = vec![];
     for m in &all {

@@ -90,6 +90,13 @@ pub struct DiffOptions {
 }
 
 impl DiffOptions {
+    /// What a percentile of a duration must move by to be called: a part of it, and ns.
+    pub(in crate::diff) fn least(&self, percent: u64) -> (f64, i64) {
+        match percent {
+            50 => (self.median_relative, self.median_ns),
+            _ => (self.tail_relative, self.tail_ns),
+        }
+    }
     /// For several recordings a side: what varies between them is measured, so that smaller changes can be called.
     pub fn groups() -> DiffOptions {
         DiffOptions {

@@ -50,6 +50,14 @@ impl Which {
         self.service = Some(service.to_owned());
         self
     }
+    /// How long clients wait for answers.
+    pub(in crate::diff) fn is_wait(&self) -> bool {
+        self.ledger == answers::LEDGER && matches!(self.stage, "call" | "response")
+    }
+    /// The same, or how long the server takes for them.
+    pub(in crate::diff) fn is_answer(&self) -> bool {
+        self.is_wait() || self.ledger == answers::LEDGER && self.stage == "turnaround"
+    }
     /// `rx.poll_wait`, `device.qdisc[eth0]`, `app.qdisc[eth0, 10.0.0.7:80]`.
     pub fn name(&self) -> String {
         let of: Vec<&str> = [&self.dev, &self.service]
