@@ -2,13 +2,14 @@
 # Compares netmortem with trace-cmd on one recording, in one run, and prints ratios.
 #
 #   tests/benches/compare.sh [TRACE.DAT]     without a file it records one (root; 1.5 million events or more)
+#   TRAFFIC=wrk tests/benches/compare.sh     of other traffic: loopback (default), udp, veth, wrk; KEEP=FILE keeps the recording
 #
 # Printed: full decode (`netmortem check`), the whole reconstruction (`analyzer/examples/analyze.rs`: every table, nothing written)
 # and the whole report (`netmortem report`) against `trace-cmd report >/dev/null`, and netmortem's peak memory against the bytes of
 # the decoded ring buffer. The targets are stated beside. Exit code 1 when one is missed. The targets are for wall time on a machine
 # with nothing else to do; on a busy one, where a program of several threads waits for its turn most, read the ratio of CPU seconds.
 #
-# Needs trace-cmd, GNU time, jq or python3; to record also iproute2, iperf3 and tracefs. NETMORTEM names the program to measure
+# Needs trace-cmd, GNU time, jq or python3; to record also iproute2, iperf3 (nginx, wrk) and tracefs. NETMORTEM names the program to measure
 # (default: target/release/netmortem, built when absent), ANALYZE the example (default: target/release/examples/analyze, the same),
 # RUNS the runs of each command (default 3, the fastest counts; they take turns, so that all meet the same load).
 set -euo pipefail
@@ -20,8 +21,10 @@ tmp=$(mktemp -d)
 
 cleanup() {
     rmdir "$tracefs/instances/$id" 2>/dev/null || true
-    ip netns pids "$id" 2>/dev/null | xargs -r kill 2>/dev/null || true
-    ip netns del "$id" 2>/dev/null || true
+    for ns in "$id" "$id-b"; do
+        ip netns pids "$ns" 2>/dev/null | xargs -r kill 2>/dev/null || true
+        ip netns del "$ns" 2>/dev/null || true
+    done
     rm -rf "$tmp"
 }
 trap cleanup EXIT
@@ -33,13 +36,41 @@ need() {
     done
 }
 
-# Loopback traffic of three iperf3 streams with small writes, in a namespace and a tracing instance of its own.
-record() {
-    need ip iperf3
-    [ "$(id -u)" = 0 ] && [ -d "$tracefs/instances" ] || { echo "recording needs root and tracefs at $tracefs" >&2; exit 2; }
-    local i=$tracefs/instances/$id e
+# Two namespaces joined by a veth, 10.9.9.1 and 10.9.9.2; over loopback one is enough.
+hosts() {
     ip netns add "$id"
     ip -n "$id" link set lo up
+    [ "$1" = loopback ] && return
+    ip netns add "$id-b"
+    ip -n "$id" link add veth0 type veth peer name veth0 netns "$id-b"
+    ip -n "$id" address add 10.9.9.1/24 dev veth0
+    ip -n "$id-b" address add 10.9.9.2/24 dev veth0
+    ip -n "$id" link set veth0 up
+    ip -n "$id-b" link set veth0 up
+}
+
+# One page of 612 bytes, by one process.
+pages() {
+    chmod 755 "$tmp"
+    head -c 611 /dev/zero | tr '\0' x > "$tmp/index.html"
+    cat > "$tmp/nginx.conf" <<CONF
+daemon off; master_process off; pid $tmp/pid; error_log /dev/null;
+events { worker_connections 256; }
+http { access_log off; keepalive_requests 100000000; client_body_temp_path $tmp/b; proxy_temp_path $tmp/p;
+    fastcgi_temp_path $tmp/f; uwsgi_temp_path $tmp/u; scgi_temp_path $tmp/s;
+    server { listen 8080; root $tmp; } }
+CONF
+}
+
+in_a() { ip netns exec "$id" "$@" > /dev/null; }
+in_b() { ip netns exec "$id-b" "$@" > /dev/null; }
+
+# Traffic of the kind TRAFFIC names, in namespaces and a tracing instance of its own: small writes over loopback by default.
+record() {
+    local kind=${TRAFFIC:-loopback} seconds=${SECONDS_OF_TRAFFIC:-3} i=$tracefs/instances/$id e
+    need ip iperf3
+    [ "$(id -u)" = 0 ] && [ -d "$tracefs/instances" ] || { echo "recording needs root and tracefs at $tracefs" >&2; exit 2; }
+    hosts "$kind"
     mkdir "$i"
     echo 0 > "$i/tracing_on"
     echo mono > "$i/trace_clock"
@@ -47,13 +78,27 @@ record() {
     for e in net skb napi/napi_poll irq/softirq_{raise,entry,exit} irq/irq_handler_{entry,exit} tcp sock sched/sched_{switch,waking,wakeup}; do
         echo 1 > "$i/events/$e/enable" 2>/dev/null || true
     done
-    ip netns exec "$id" iperf3 -s -1 > /dev/null &
+    case $kind in
+        loopback) in_a iperf3 -s & ;;
+        udp | veth) in_b iperf3 -s & ;;
+        wrk)
+            need nginx wrk
+            pages
+            in_b nginx -c "$tmp/nginx.conf" 2> /dev/null &
+            ;;
+        *) echo "TRAFFIC is loopback, udp, veth or wrk, not $kind" >&2; exit 2 ;;
+    esac
     sleep 0.5
     echo 1 > "$i/tracing_on"
-    ip netns exec "$id" iperf3 -c 127.0.0.1 -t "${SECONDS_OF_TRAFFIC:-3}" -P 3 -l 2K > /dev/null
+    case $kind in
+        loopback) in_a iperf3 -c 127.0.0.1 -t "$seconds" -P 3 -l 2K ;;
+        udp) in_a iperf3 -c 10.9.9.2 -t "$seconds" -u -b 0 -l 200 ;;
+        veth) in_a iperf3 -c 10.9.9.2 -t "$seconds" -P 3 ;;
+        wrk) in_a wrk -t1 -c32 -d "$seconds" http://10.9.9.2:8080/ ;;
+    esac
     echo 0 > "$i/tracing_on"
-    wait
     trace-cmd extract -o "$1" -B "$id" > "$tmp/extract.txt" 2>&1 || { cat "$tmp/extract.txt" >&2; exit 1; }
+    [ -z "${KEEP:-}" ] || cp "$1" "$KEEP"
 }
 
 # measure NAME COMMAND...: one run; its wall, user and system seconds and peak RSS (KiB) go to $tmp/NAME.all

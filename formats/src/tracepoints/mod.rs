@@ -23,6 +23,8 @@ pub mod backlog;
 pub mod common;
 pub mod consume_skb;
 pub mod dql_stall_detected;
+pub mod fib6_table_lookup;
+pub mod fib_table_lookup;
 pub mod getaddrinfo;
 pub mod getaddrinfo_return;
 pub mod hrtimer_cancel;

@@ -44,6 +44,8 @@ pub const ALL: &[TracepointInfo] = &[
     info::<backlog::Backlog>(),
     info::<getaddrinfo::Getaddrinfo>(),
     info::<getaddrinfo_return::GetaddrinfoReturn>(),
+    info::<fib_table_lookup::FibTableLookup>(),
+    info::<fib6_table_lookup::Fib6TableLookup>(),
     info::<icmp_send::IcmpSend>(),
     info::<irq_handler_entry::IrqHandlerEntry>(),
     info::<irq_handler_exit::IrqHandlerExit>(),

@@ -25,8 +25,18 @@ struct Wanted {
     names: &'static [&'static str],
     /// Whether events of the system that this table does not name are wanted too (newer kernels add some).
     all: bool,
-    /// Only records whose field holds one of these functions.
-    function: Option<(&'static str, &'static [&'static str])>,
+    /// Of these events, which records.
+    kept: Kept,
+}
+
+/// Which records of an event are wanted.
+#[derive(Clone, Copy)]
+enum Kept {
+    All,
+    /// Whose field holds one of these functions.
+    Functions(&'static str, &'static [&'static str]),
+    /// That this filter lets through.
+    Where(&'static str),
 }
 
 /// What was enabled and what could not be.
@@ -87,8 +97,11 @@ fn wanted(profile: Profile) -> impl Iterator<Item = &'static Wanted> {
 
 /// Functions whose symbols enabling the profile needs.
 pub fn functions(profile: Profile) -> Vec<&'static str> {
-    let functions = wanted(profile).filter_map(|w| w.function);
-    functions.flat_map(|(_, names)| names).copied().collect()
+    let functions = wanted(profile).filter_map(|w| match w.kept {
+        Kept::Functions(_, names) => Some(names),
+        _ => None,
+    });
+    functions.flatten().copied().collect()
 }
 
 /// What enabling needs on its way.
@@ -148,9 +161,15 @@ impl Planning<'_> {
             }
         };
         let asked = self.filters.of_event(w.system, &format, &self.interfaces);
-        let filter = match w.function {
-            None => self.set_filter(&folder, asked.iter().cloned().collect()),
-            Some((field, functions)) => self.function_filter(&folder, field, functions, &asked),
+        let filter = match w.kept {
+            Kept::All => self.set_filter(&folder, asked.iter().cloned().collect()),
+            Kept::Functions(field, functions) => self.function_filter(&folder, field, functions, &asked),
+            Kept::Where(filter) => {
+                let both = asked
+                    .as_ref()
+                    .map_or(filter.to_owned(), |a| format!("{filter} && ({a})"));
+                self.set_filter(&folder, vec![both])
+            }
         };
         let filter = match filter {
             Ok(f) => f,

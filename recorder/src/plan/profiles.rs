@@ -1,7 +1,7 @@
 //! The profiles as data: which groups of events each enables. What each costs: `docs/recording.md`, made by
 //! `recorder/examples/profile_cost.rs`.
 
-use super::Wanted;
+use super::{Kept, Wanted};
 use crate::options::Profile;
 
 const fn all(system: &'static str, names: &'static [&'static str]) -> Wanted {
@@ -9,7 +9,7 @@ const fn all(system: &'static str, names: &'static [&'static str]) -> Wanted {
         system,
         names,
         all: true,
-        function: None,
+        kept: Kept::All,
     }
 }
 const fn only(system: &'static str, names: &'static [&'static str]) -> Wanted {
@@ -17,7 +17,7 @@ const fn only(system: &'static str, names: &'static [&'static str]) -> Wanted {
         system,
         names,
         all: false,
-        function: None,
+        kept: Kept::All,
     }
 }
 const fn calls(
@@ -30,7 +30,16 @@ const fn calls(
         system,
         names,
         all: false,
-        function: Some((field, functions)),
+        kept: Kept::Functions(field, functions),
+    }
+}
+
+const fn some(system: &'static str, names: &'static [&'static str], filter: &'static str) -> Wanted {
+    Wanted {
+        system,
+        names,
+        all: false,
+        kept: Kept::Where(filter),
     }
 }
 
@@ -164,7 +173,12 @@ const TX: &[Wanted] = &[
         ],
     ),
     only("sock", &["sock_send_length", "inet_sock_set_state"]),
+    // Where a datagram goes to: no other event says. One of a send that is not on a connected socket, and of a connect.
+    some("fib", &["fib_table_lookup"], UDP),
+    some("fib6", &["fib6_table_lookup"], UDP),
 ];
+/// Look-ups for what is received say no protocol, those for TCP are told by other events.
+const UDP: &str = "proto == 17";
 const TCP_TX: &[Wanted] = &[only("tcp", &["tcp_probe", "tcp_cong_state_set", "tcp_sendmsg_locked"])];
 
 /// Who had the CPU: interrupts, softirqs, polls.

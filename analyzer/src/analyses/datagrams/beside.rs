@@ -44,9 +44,9 @@ pub(super) fn by_thread(facts: &Facts) -> ByThread<'_> {
 
 /// Of turns to one place, where nearly all of them are such.
 pub(super) fn beside(facts: &Facts, by: &ByThread<'_>, turns: &[&TurnRow]) -> Option<Beside> {
-    let remote = |t: &TurnRow| facts.udp_sockets.get(t.socket as usize).map(|s| s.remote.as_str());
+    let remote = |t: &TurnRow| t.peer(&facts.udp_sockets);
     let same = |a: &TurnRow, b: &TurnRow| match (a.there, b.there) {
-        (None, None) => remote(a) == remote(b) && remote(a).is_some_and(|r| !r.is_empty()),
+        (None, None) => !remote(a).is_empty() && remote(a) == remote(b),
         (a, b) => a == b,
     };
     // The time that the answer right before it took.

@@ -216,9 +216,9 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         .filter(|(t, s)| !s.served && t.end == TurnEnd::Answered && t.confidence.is_solid())
         .filter_map(|(t, _)| Some(t.ready_ns.or(t.read_ns)?.saturating_sub(t.start_ns)));
     // Who sent, and where to: a socket of this host, else the remote end of its own, where that is known.
-    let key = |t: &TurnRow, s: &'_ SocketRow| match t.there {
+    let key = |t: &TurnRow| match t.there {
         Some(there) => (t.pid, Some(there), String::new()),
-        None => (t.pid, None, s.remote.clone()),
+        None => (t.pid, None, t.peer(sockets)),
     };
     // Threads of one process together.
     let process = |(pid, there, to): &Key| (facts.process(*pid), *there, to.clone());
@@ -226,8 +226,8 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let mut senders: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
     let mut less: BTreeMap<Key, u64> = BTreeMap::new();
     let mut unsure = 0;
-    for (t, s) in turns().filter(|(t, s)| in_vain(t, s)) {
-        let key = key(t, s);
+    for (t, _) in turns().filter(|(t, s)| in_vain(t, s)) {
+        let key = key(t);
         match t.confidence.is_solid() {
             true => {
                 groups.entry(process(&key)).or_default().push(t);
@@ -241,8 +241,8 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     }
     // All that was sent there. What went to an unknown place counts where its thread waited for an answer.
     let mut all: BTreeMap<Key, u64> = BTreeMap::new();
-    for (t, s) in turns() {
-        let key = key(t, s);
+    for (t, _) in turns() {
+        let key = key(t);
         if key.1.is_some() || !key.2.is_empty() || t.awaited != Awaited::No || t.end == TurnEnd::Answered {
             *all.entry(key).or_default() += u64::from(t.sends);
         }
@@ -306,7 +306,7 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
     let socket = |n: u32| facts.udp_sockets.get(n as usize);
     let at = there.and_then(socket);
     let counted = each_is_told(facts);
-    let own = turns.first().and_then(|t| socket(t.socket));
+    let asked = || turns.first().map(|t| t.peer(&facts.udp_sockets));
     let to = at.map(|s| s.local.clone()).filter(|l| !l.is_empty());
     let again: Vec<&TurnRow> = (turns.iter())
         .filter_map(|t| facts.udp_turns.get(t.again? as usize))
@@ -332,7 +332,7 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
             _ => who(&t.task, t.pid),
         }),
         threads: threads.len() as u64,
-        to: (to.or_else(|| own.map(|s| s.remote.clone()))).unwrap_or_default(),
+        to: to.or_else(asked).unwrap_or_default(),
         socket: there.filter(|_| counted),
         holder: at.map(holder).unwrap_or_default(),
         named_by: at.map_or("", |s| s.named_by),

@@ -98,11 +98,9 @@ impl<'f> Reads<'f> {
             .behind(t)?
             .find(|u| u.there != Some(t.socket) && Some(u.socket) != t.there)?;
         let none = u.end != TurnEnd::Answered && u.ready_ns.is_none_or(|at| at >= t.end_ns);
-        let at = self.facts.udp_sockets.get(u.socket as usize);
-        let remote = at.map_or_else(String::new, |s| s.remote.clone());
         let place = match u.there {
             Some(there) => (Some(there), String::new()),
-            None => (None, remote),
+            None => (None, u.peer(&self.facts.udp_sockets)),
         };
         let known = place.0.is_some() || !place.1.is_empty();
         (none && known && u.confidence.is_solid()).then_some((place, u))

@@ -83,7 +83,7 @@ pub(crate) fn questions(facts: &Facts) -> impl Iterator<Item = Question<'_>> {
 pub(crate) fn asked_at(facts: &Facts, q: &Question<'_>) -> String {
     let at = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
     let local = at.map(|s| s.local.clone()).filter(|l| !l.is_empty());
-    local.unwrap_or_else(|| q.socket.remote.clone())
+    local.unwrap_or_else(|| q.turn.peer(&facts.udp_sockets))
 }
 
 /// Who is asked: its address, or else whose socket it is; empty: neither is known.

@@ -3,8 +3,8 @@
 //! By the views `udp_sockets`, `udp_turns`, `tx`, `drops`. Told of a socket to which datagrams came steadily, and then none for [`LEAST_NS`] and [`TIMES`] the usual
 //! distance, only where the stream is seen to go on meanwhile: another process' socket of the same group got it as steadily as before, one of another address' same
 //! port got just so many as are missing here, or the one sender of the socket's datagrams sent on. Not where a datagram was dropped meanwhile at a socket that may be
-//! this one: it came. Limits: that a sender outside the recording went on, nothing tells where no other socket gets the same; where the one sender
-//! sent to meanwhile is not recorded.
+//! this one: it came. Limits: that a sender outside the recording went on, nothing tells where no other socket gets the same; that what the one sender
+//! sent meanwhile went there is inferred.
 
 use std::collections::BTreeMap;
 

@@ -31,7 +31,7 @@ impl Story<'_, '_> {
         let r = f.udp_turns.get(n)?;
         let s = f.udp_sockets.get(r.socket as usize);
         let reply = reply(f, r);
-        let to = s.map_or("", |s| s.remote.as_str());
+        let to = r.peer(&f.udp_sockets);
         let to = if to.is_empty() {
             String::new()
         } else {

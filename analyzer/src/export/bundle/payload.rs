@@ -165,7 +165,7 @@ fn holds(f: &EventFormat, name: &str, size: u32, kind: FieldKind) -> Option<Hold
         (_, 4) if address => Some(Holds::Address4),
         (_, 28) if address => Some(Holds::SockAddr),
         (_, 32) if f.system == "neigh" && ["lladdr", "new_lladdr"].contains(&name) => Some(Holds::Link),
-        (_, 16) if name.ends_with("_v6") || ["gw6", "primary_key6", "src", "dst"].contains(&name) => {
+        (_, 16) if name.ends_with("_v6") || ["gw", "gw6", "primary_key6", "src", "dst"].contains(&name) => {
             Some(Holds::Address6)
         }
         // Arrays of longs: arguments of system calls.

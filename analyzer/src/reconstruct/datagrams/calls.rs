@@ -5,6 +5,7 @@ use netmortem_formats::tracepoints::sys_enter::SysEnter;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
 
 use super::tracker::{MSG_ERRQUEUE, Machine};
+use super::whither::Whither;
 use crate::ingest::Schema;
 use crate::reconstruct::dispatch::Routes;
 use crate::reconstruct::tcp::MSG_PEEK;
@@ -44,6 +45,7 @@ pub(super) struct SendCall {
     pub(super) end: i64,
     pub(super) turn: u32,
     pub(super) bytes: u32,
+    pub(super) to: Option<Whither>,
 }
 
 /// What a call of that name is for; polls say their descriptors in the argument at that place.

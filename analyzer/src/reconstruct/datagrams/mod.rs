@@ -23,6 +23,7 @@
 //!
 //! Not seen: which thread of several that share a socket waits for what another sent; sockets used by io_uring. Source: net/ipv4/udp.c `__udp_enqueue_schedule_skb`, net/ipv4/netfilter/nf_dup_ipv4.c.
 
+mod arrivals;
 mod calls;
 mod lengths;
 mod routes;
@@ -34,6 +35,7 @@ pub mod tables;
 mod tests;
 mod tracker;
 mod untold;
+mod whither;
 
 pub(crate) use lengths::one_datagram;
 pub use routes::walk;

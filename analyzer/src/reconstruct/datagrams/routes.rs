@@ -12,6 +12,7 @@ use super::snapshot::sockets;
 use super::tables::{Awaited, TurnEnd};
 use super::tracker::{Found, Machine, Turn};
 use super::untold::{self, Untold};
+use super::whither::{self, Whithers};
 use crate::confidence::Confidence;
 use crate::ingest::Trace;
 use crate::name::Name;
@@ -121,6 +122,7 @@ impl Machine<'_> {
             turns,
             sockets: self.sockets,
             sends: self.sends,
+            to: self.whithers.all,
             by_calls: self.untold.is_some(),
             taken: self.untold.map(|u| u.taken).unwrap_or_default(),
             lines: sockets(capture),
@@ -157,6 +159,7 @@ pub fn walk<'f>(
     });
     r.missing.truncate(needed);
     route(&mut r, s);
+    whither::route(&mut r, s);
     let untold = s.format("sock", SockSendLength::NAME).is_none();
     if untold {
         r.missing.clear();
@@ -178,6 +181,7 @@ pub fn walk<'f>(
         polled: FxHashMap::default(),
         sends: vec![],
         now: i64::MIN,
+        whithers: Whithers::default(),
         untold: untold.then(|| Untold::new(identity)),
     };
     let lost = Lost::of(&trace.gaps);

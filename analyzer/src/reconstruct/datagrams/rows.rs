@@ -9,6 +9,7 @@ use super::sockets::{CopyRow, SocketRow};
 use super::tables::TurnRow;
 use super::tracker::Found;
 use super::untold::Taken;
+use super::whither::{self, Way};
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
@@ -66,6 +67,7 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         processes,
         taken,
         by_calls,
+        to,
         missing,
     } = found;
     let mut landed = landed(&sockets, of);
@@ -110,7 +112,9 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         .collect();
     let looped = landed.iter().filter(|(skb, _)| lo.contains(skb));
     let looped: FxHashSet<u32> = looped.map(|(_, l)| l.socket).collect();
-    name(&mut sockets, &looped, &lines, &processes);
+    let ways = whither::tell(&sends, &by_call, &to, &mut turns, sockets.len());
+    name(&mut sockets, &ways, &looped, &lines, &processes);
+    whither::peers(&mut sockets, &ways, &to);
     Datagrams {
         turns,
         sockets,
@@ -304,7 +308,13 @@ fn made_on_the_way(
 }
 
 /// Which line of the snapshot each socket is.
-fn name(sockets: &mut [SocketRow], looped: &FxHashSet<u32>, lines: &[Line], processes: &FxHashMap<i32, (i32, Name)>) {
+fn name(
+    sockets: &mut [SocketRow],
+    ways: &[Way],
+    looped: &FxHashSet<u32>,
+    lines: &[Line],
+    processes: &FxHashMap<i32, (i32, Name)>,
+) {
     let process = |pid: i32| processes.get(&pid).map_or(pid, |p| p.0);
     let mut mine: FxHashMap<i32, Vec<usize>> = FxHashMap::default();
     let mut unread = vec![];
@@ -318,6 +328,17 @@ fn name(sockets: &mut [SocketRow], looped: &FxHashSet<u32>, lines: &[Line], proc
     }
     let mut found: Vec<(usize, usize, &'static str)> = vec![];
     for (pid, of) in &mine {
+        for at in of {
+            let port = ways.get(*at).map_or(0, |w| w.from_port);
+            let bound = |l: &Line| port > 0 && l.pids.contains(pid) && l.port() == Some(port);
+            let mut fitting = (0..).zip(lines).filter(|(_, l)| bound(l)).map(|(n, _)| n);
+            if let (Some(line), None) = (fitting.next(), fitting.next()) {
+                found.push((*at, line, "port"));
+            }
+        }
+        if of.iter().any(|at| found.iter().any(|f| f.0 == *at)) {
+            continue;
+        }
         let mut theirs = (0..).zip(lines).filter(|(_, l)| l.pids.contains(pid)).map(|(n, _)| n);
         if let ([one], Some(line), None) = (of.as_slice(), theirs.next(), theirs.next()) {
             found.push((*one, line, "task"));
@@ -357,7 +378,13 @@ mod tests {
             s.pid = 7;
             let mut all = [s];
             let looped = looped.iter().copied().collect();
-            name(&mut all, &looped, std::slice::from_ref(&line), &FxHashMap::default());
+            name(
+                &mut all,
+                &[],
+                &looped,
+                std::slice::from_ref(&line),
+                &FxHashMap::default(),
+            );
             let [s] = all;
             (s.local, s.holder, s.named_by)
         };

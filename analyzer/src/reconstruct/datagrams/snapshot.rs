@@ -26,6 +26,12 @@ pub(super) struct Line {
     pub(super) pids: Vec<i32>,
 }
 
+impl Line {
+    pub(super) fn port(&self) -> Option<u16> {
+        self.local.rsplit(':').next()?.parse().ok()
+    }
+}
+
 /// Addresses by namespace that other hosts reach it by.
 fn addresses(capture: &Capture) -> FxHashMap<&str, BTreeSet<IpAddr>> {
     let mut by: FxHashMap<&str, BTreeSet<IpAddr>> = FxHashMap::default();

@@ -52,7 +52,7 @@ pub struct SocketRow {
     /// `address:port`, where a snapshot tells; of one bound to any address that of its namespace, where it has one only and nothing
     /// came over loopback.
     pub local: String,
-    /// The same of its peer.
+    /// The same of its peer; where no snapshot tells, where all that it sent went to.
     pub remote: String,
     /// Its receive buffer (SO_RCVBUF as the kernel keeps it), bytes, by the same snapshot.
     pub rcvbuf: Option<u64>,
@@ -60,7 +60,7 @@ pub struct SocketRow {
     pub holder: i32,
     /// Its name.
     pub holder_task: Name,
-    /// What ties it to the snapshot: `task`, `queue`; empty: nothing.
+    /// What ties it to the snapshot: `port`, `task`, `queue`; empty: nothing.
     pub named_by: &'static str,
     /// Of its life: weak where events were lost in it.
     pub confidence: Confidence,
@@ -246,7 +246,7 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             "remote",
             "",
             Str,
-            "the same of its peer; empty also when it has none",
+            "the same of its peer; where no snapshot tells, where all that was sent on it went to, by the look-ups of routes, unless it served; empty also when it has none",
             |r, _| text(&r.remote)
         ),
         col!(
@@ -274,7 +274,7 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             "named_by",
             "",
             Str,
-            "what ties it to the snapshot: task (the only one of its process there and here), queue (the only one there whose receive queue grew, the only one here with datagrams unread); empty: nothing",
+            "what ties it to the snapshot: port (the only one of its process there that is bound to the port from which it sent, by look-ups of routes), task (the only one of its process there and here), queue (the only one there whose receive queue grew, the only one here with datagrams unread); empty: nothing",
             |r, _| text(r.named_by)
         ),
         col!(

@@ -1,5 +1,8 @@
 //! Rows of the view `udp_turns`.
 
+use std::net::SocketAddr;
+
+use super::sockets::SocketRow;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
@@ -84,6 +87,8 @@ pub struct TurnRow {
     pub sends: u32,
     /// Their payload.
     pub bytes: u64,
+    /// Where all of them went to, by the look-ups of their routes; `None`: not told, or not all to the same.
+    pub to: Option<SocketAddr>,
     /// When the first datagram arrived on the socket after the last send.
     pub ready_ns: Option<i64>,
     /// When it was read.
@@ -135,6 +140,7 @@ impl TurnRow {
             sent_ns: at,
             sends: 0,
             bytes: 0,
+            to: None,
             ready_ns: None,
             read_ns: None,
             last_read_ns: None,
@@ -153,6 +159,15 @@ impl TurnRow {
             unread: 0,
             confidence: Confidence::Strong,
         }
+    }
+}
+
+impl TurnRow {
+    /// Where it went to: `address:port`, of this turn or of all that its socket sent; empty: not known.
+    pub fn peer(&self, sockets: &[SocketRow]) -> String {
+        let of_socket = || sockets.get(self.socket as usize).map(|s| s.remote.clone());
+        let to = self.to.map(|to| to.to_string());
+        to.or_else(of_socket).unwrap_or_default()
     }
 }
 
@@ -184,6 +199,13 @@ pub static UDP_TURNS: TableDef<TurnRow> = TableDef {
             |r, _| Cell::U64(r.sends.into())
         ),
         col!("bytes", "bytes", U64, "their payload", |r, _| Cell::U64(r.bytes)),
+        col!(
+            "destination",
+            "",
+            Str,
+            "address and port to which all of them went, by the look-ups of their routes; empty: not told, or not all to the same",
+            |r, _| r.to.map_or(Cell::Null, |to| Cell::str(to.to_string()))
+        ),
         col!(
             "ready_ns",
             "ns",

@@ -4,6 +4,8 @@ use crate::Confidence;
 use crate::facts::Facts;
 use crate::testing::{Ctx, N, S, Script};
 
+mod whither;
+
 const T: u64 = 1_000_000_000;
 const PID: i32 = 7;
 const TASK: Ctx = Ctx::Task(PID);

@@ -1,6 +1,7 @@
 //! The machine.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
@@ -9,20 +10,15 @@ use super::snapshot::Line;
 use super::sockets::SocketRow;
 use super::tables::{TurnEnd, TurnRow};
 use super::untold::{Taken, Untold};
+use super::whither::Whithers;
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Tracker;
-use crate::reconstruct::tcp::MSG_PEEK;
 use crate::reconstruct::thread::Threads;
 
 /// A message of an error, no datagram.
 pub(super) const MSG_ERRQUEUE: i32 = 0x2000;
-/// ENETUNREACH, ECONNREFUSED, EHOSTUNREACH: what an ICMP message makes of a call on a connected socket.
-const REFUSED: [i32; 3] = [101, 111, 113];
 const EAGAIN: i64 = 11;
-/// Arrivals of a socket that are remembered.
-const ARRIVALS: usize = 65_536;
-
 /// Turns that a thread waits for at a time.
 const WAITING: usize = 64;
 
@@ -34,6 +30,8 @@ pub struct Found {
     pub(super) sends: Vec<SendCall>,
     pub(super) lines: Vec<Line>,
     pub(super) processes: FxHashMap<i32, (i32, Name)>,
+    /// Addresses to which [`SendCall::to`] points.
+    pub(super) to: Vec<SocketAddr>,
     /// Where no event names a UDP socket: packets that reads took.
     pub(super) taken: Vec<Taken>,
     /// No event names a UDP socket: they are told by calls and the packets in them.
@@ -56,7 +54,7 @@ pub(super) struct Turn {
     /// Its question was asked on a new socket after the wait.
     pub(super) elsewhere: bool,
     pub(super) since: i64,
-    open: bool,
+    pub(super) open: bool,
 }
 
 impl Turn {
@@ -86,6 +84,7 @@ pub(super) struct Machine<'f> {
     pub(super) polled: FxHashMap<u32, ()>,
     pub(super) sends: Vec<SendCall>,
     pub(super) now: i64,
+    pub(super) whithers: Whithers,
     /// Where no event names a UDP socket.
     pub(super) untold: Option<Untold<'f>>,
 }
@@ -108,6 +107,7 @@ impl Tracker for Machine<'_> {
         self.last.clear();
         self.last_of.clear();
         self.waiting.clear();
+        self.whithers.forget();
         if let Some(u) = &mut self.untold {
             u.forget();
         }
@@ -117,6 +117,10 @@ impl Tracker for Machine<'_> {
 impl Machine<'_> {
     pub(super) fn key(&self, pid: i32, fd: i32) -> (i32, i32) {
         (self.processes.get(&pid).map_or(pid, |p| p.0), fd)
+    }
+    /// Of a thread's call under way.
+    fn descriptor(&self, pid: i32) -> Option<(i32, i32)> {
+        Some(self.key(pid, self.calls.get(&pid)?.fd?))
     }
     fn asleep(&self, pid: i32, from: i64, to: i64) -> i64 {
         match from < to {
@@ -130,6 +134,7 @@ impl Machine<'_> {
             self.closes(e, fd);
         }
         self.calls.insert(e.pid, call);
+        self.whithers.begins(e.pid);
         if let Some(u) = &mut self.untold {
             u.begins(e.pid);
         }
@@ -140,7 +145,9 @@ impl Machine<'_> {
         let Some(call) = self.calls.remove(&e.pid) else { return };
         match (call.what, call.fd) {
             (Use::Connect, Some(fd)) if ret >= 0 => {
-                self.connected.insert(self.key(e.pid, fd), e.ts);
+                let key = self.key(e.pid, fd);
+                self.connected.insert(key, e.ts);
+                self.whithers.connects(e.pid, key);
             }
             (Use::PollOne | Use::PollSeveral | Use::Receive, _) => self.waited(e, call, ret),
             _ => {}
@@ -184,7 +191,7 @@ impl Machine<'_> {
             self.waiting.insert(e.pid, of);
         }
     }
-    fn socket(&mut self, e: &Event<'_>, sk: u64) -> u32 {
+    pub(super) fn socket(&mut self, e: &Event<'_>, sk: u64) -> u32 {
         let new = self.sockets.len();
         let n = *self.live.entry(sk).or_insert(u32::try_from(new).unwrap_or(u32::MAX));
         if n as usize == new {
@@ -214,7 +221,7 @@ impl Machine<'_> {
         }
         (n, begin)
     }
-    fn end(&mut self, at: usize, end: TurnEnd, ts: i64) {
+    pub(super) fn end(&mut self, at: usize, end: TurnEnd, ts: i64) {
         if let Some(t) = self.turns.get_mut(at).filter(|t| t.open) {
             (t.open, t.row.end, t.row.end_ns) = (false, end, ts);
         }
@@ -222,6 +229,7 @@ impl Machine<'_> {
     fn closes(&mut self, e: &Event<'_>, fd: i32) {
         let key = self.key(e.pid, fd);
         self.connected.remove(&key);
+        self.whithers.closes(&key);
         let Some(n) = self.fds.remove(&key).and_then(|sk| self.live.remove(&sk)) else {
             return;
         };
@@ -242,6 +250,7 @@ impl Machine<'_> {
     pub(super) fn sent(&mut self, e: &Event<'_>, sk: u64, ret: i32) {
         let (n, begin) = self.used(e, sk, Use::Send);
         let before = self.last.get(&n).copied();
+        let to = self.whithers.sent(e.pid, self.descriptor(e.pid));
         let Ok(bytes) = u32::try_from(ret) else {
             if let Some(s) = self.sockets.get_mut(n as usize) {
                 s.errors += 1;
@@ -275,6 +284,7 @@ impl Machine<'_> {
             end: e.ts,
             turn: u32::try_from(at).unwrap_or(u32::MAX),
             bytes,
+            to,
         });
         // The next datagram of the same `sendmmsg` begins here.
         if let Some(call) = self.calls.get_mut(&e.pid).filter(|c| c.what == Use::Send) {
@@ -327,68 +337,5 @@ impl Machine<'_> {
         }
         waiting.push(at);
         at
-    }
-    fn refused(&mut self, e: &Event<'_>, n: u32, ret: i32) {
-        let error = ret.wrapping_neg();
-        let Some(at) = self.last.get(&n).copied().filter(|_| REFUSED.contains(&error)) else {
-            return;
-        };
-        if let Some(t) = self.turns.get_mut(at).filter(|t| t.open) {
-            t.row.error = Some(error);
-        }
-        self.end(at, TurnEnd::Refused, e.ts);
-    }
-    pub(super) fn read(&mut self, e: &Event<'_>, sk: u64, ret: i32, flags: i32) {
-        let (n, _) = self.used(e, sk, Use::Receive);
-        if flags & (MSG_PEEK | MSG_ERRQUEUE) != 0 {
-            return;
-        }
-        if ret < 0 {
-            self.refused(e, n, ret);
-            return;
-        }
-        let arrived = self.queues.get_mut(&n).and_then(VecDeque::pop_front);
-        self.took(e, n, arrived);
-    }
-    /// A datagram was read on a socket, which had come then.
-    pub(super) fn took(&mut self, e: &Event<'_>, n: u32, arrived: Option<i64>) {
-        if let Some(s) = self.sockets.get_mut(n as usize) {
-            s.received += 1;
-        }
-        let Some(at) = self.last.get(&n).copied() else { return };
-        let Some(t) = self.turns.get_mut(at) else { return };
-        // What had come before it was sent is no answer to it.
-        if arrived.is_some_and(|a| a < t.row.start_ns) {
-            return;
-        }
-        t.row.reads += 1;
-        t.row.last_read_ns = Some(e.ts);
-        if t.open {
-            t.row.read_ns = Some(e.ts);
-            // By calls it is only known when it was not there yet.
-            if self.untold.is_none() {
-                t.row.ready_ns = t.row.ready_ns.or(arrived);
-            }
-            if t.one_ns > 0 {
-                self.polled.insert(n, ());
-            }
-            self.end(at, TurnEnd::Answered, e.ts);
-        }
-    }
-    pub(super) fn arrived(&mut self, e: &Event<'_>, sk: u64) {
-        self.now = e.ts;
-        let n = self.socket(e, sk);
-        let Some(s) = self.sockets.get_mut(n as usize) else {
-            return;
-        };
-        s.came(e.ts);
-        let queue = self.queues.entry(n).or_default();
-        if queue.len() < ARRIVALS {
-            queue.push_back(e.ts);
-        }
-        let turn = self.last.get(&n).and_then(|at| self.turns.get_mut(*at));
-        if let Some(t) = turn.filter(|t| t.open) {
-            t.row.ready_ns = t.row.ready_ns.or(Some(e.ts));
-        }
     }
 }

@@ -245,7 +245,7 @@ fn silent(of: &[Silent]) -> Table {
             Column::number("datagrams in the longest"),
         ],
         rows: of.iter().map(row).collect(),
-        note: Some("Of streams that came steadily before: a second or more, and fifty times the usual distance, without a datagram. That another got the same is inferred from its group, or from its port and how many came; its datagrams are counted by their usual distance. Where to one sent on is not recorded. Longest first.".into()),
+        note: Some("Of streams that came steadily before: a second or more, and fifty times the usual distance, without a datagram. That another got the same is inferred from its group, or from its port and how many came; its datagrams are counted by their usual distance. That what its one sender sent meanwhile went there is inferred, too. Longest first.".into()),
     }
 }
 

@@ -14,9 +14,9 @@ use crate::facts::Facts;
 const AT_SOCKET: [&str; 4] = ["SOCKET_RCVBUFF", "PROTO_MEM", "UDP_CSUM", "SOCKET_FILTER"];
 
 /// When, in order.
-pub(super) struct Dropped<'f> {
+pub(super) struct Dropped {
     /// By ports, one of which it was for.
-    at: Vec<(BTreeSet<&'f str>, Vec<i64>)>,
+    at: Vec<(BTreeSet<String>, Vec<i64>)>,
     /// For any port.
     somewhere: Vec<i64>,
 }
@@ -27,10 +27,10 @@ fn any(of: &[i64], gap: &Gap) -> bool {
 }
 
 /// Ports to which each thread sends; `None`: not all are known.
-fn ports(facts: &Facts) -> FxHashMap<i32, Option<BTreeSet<&str>>> {
-    let mut out: FxHashMap<i32, Option<BTreeSet<&str>>> = FxHashMap::default();
+fn ports(facts: &Facts) -> FxHashMap<i32, Option<BTreeSet<String>>> {
+    let mut out: FxHashMap<i32, Option<BTreeSet<String>>> = FxHashMap::default();
     for t in &facts.udp_turns {
-        let to = facts.udp_sockets.get(t.socket as usize).and_then(|s| port(&s.remote));
+        let to = port(&t.peer(&facts.udp_sockets)).map(str::to_owned);
         let of = out.entry(t.pid).or_insert_with(|| Some(BTreeSet::new()));
         match (to, of.as_mut()) {
             (Some(to), Some(of)) => _ = of.insert(to),
@@ -41,8 +41,8 @@ fn ports(facts: &Facts) -> FxHashMap<i32, Option<BTreeSet<&str>>> {
     out
 }
 
-impl<'f> Dropped<'f> {
-    pub(super) fn of(facts: &'f Facts) -> Dropped<'f> {
+impl Dropped {
+    pub(super) fn of(facts: &Facts) -> Dropped {
         let named = |name: &str| AT_SOCKET.contains(&name.strip_prefix("SKB_DROP_REASON_").unwrap_or(name));
         let table = facts.names.drop_reasons.iter().flat_map(|t| &t.entries);
         let reasons: FxHashSet<u64> = table.filter(|(_, name)| named(name)).map(|(n, _)| *n).collect();
@@ -78,7 +78,7 @@ impl<'f> Dropped<'f> {
 
     /// Whether one was in it that may have been for a socket of this port; `None`: it is not known.
     pub(super) fn within(&self, gap: &Gap, own: Option<&str>) -> bool {
-        let theirs = |of: &BTreeSet<&str>| own.is_none_or(|own| of.contains(own));
+        let theirs = |of: &BTreeSet<String>| own.is_none_or(|own| of.contains(own));
         any(&self.somewhere, gap) || self.at.iter().any(|(of, times)| theirs(of) && any(times, gap))
     }
 }
