@@ -90,7 +90,7 @@ pub fn finish(
         bundle_bytes,
         cpu_ns,
         enabled: manifest.plan.events.len(),
-        absent: manifest.plan.absent.len(),
+        absent: manifest.plan.absent.iter().map(|a| a.name.clone()).collect(),
         packets,
         command,
         notes,

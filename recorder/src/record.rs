@@ -64,8 +64,8 @@ pub struct Summary {
     pub cpu_ns: u64,
     /// Events enabled.
     pub enabled: usize,
-    /// Events of the profile that this kernel lacks.
-    pub absent: usize,
+    /// Events of the profile that were not recorded: this kernel lacks them, or refused their filter.
+    pub absent: Vec<String>,
     /// What became of the interfaces of `--pcap`.
     pub packets: Vec<TapEnd>,
     /// How the command ended.

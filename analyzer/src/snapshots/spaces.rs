@@ -81,9 +81,16 @@ impl Spaces {
 
     /// Whether one TCP socket listened there from the begin to the end, at an address that one namespace alone has.
     pub fn listens(&self, at: SocketAddr) -> bool {
-        let Some(netns) = self.of_address(at.ip()) else {
-            return false;
-        };
+        self.of_address(at.ip()).is_some_and(|netns| self.listens_in(netns, at))
+    }
+
+    /// Of an address that several namespaces have: whether such a socket is in one of them alone.
+    pub fn one_listens(&self, at: SocketAddr) -> bool {
+        let of = self.addresses.get(&at.ip().to_canonical()).into_iter().flatten();
+        of.filter(|netns| self.listens_in(**netns, at)).count() == 1
+    }
+
+    fn listens_in(&self, netns: u64, at: SocketAddr) -> bool {
         let ip = at.ip().to_canonical();
         let any = match ip {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

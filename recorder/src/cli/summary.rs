@@ -3,6 +3,9 @@
 use crate::record::Summary;
 use crate::units::size;
 
+/// Events that are named of those that could not be recorded.
+const ABSENT: usize = 6;
+
 /// What was recorded, for a person.
 pub fn summary_text(s: &Summary) -> String {
     let path = s
@@ -19,10 +22,10 @@ pub fn summary_text(s: &Summary) -> String {
         s.stop_reason,
     );
     out += &format!(
-        "{} kinds of events enabled by {}, {} not on this kernel; the recorder used {:.2} CPU seconds\n",
+        "{} kinds of events enabled by {}{}; the recorder used {:.2} CPU seconds\n",
         s.enabled,
         s.backend,
-        s.absent,
+        absent(&s.absent),
         s.cpu_ns as f64 / 1e9
     );
     for p in &s.packets {
@@ -42,6 +45,23 @@ pub fn summary_text(s: &Summary) -> String {
     out
 }
 
+/// `, 3 wanted ones are not: tcp:tcp_cong_state_set, ... (why: plan.absent of the bundle)`
+fn absent(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(ABSENT).map(String::as_str).collect();
+    let more = match names.len().saturating_sub(ABSENT) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    match names.len() {
+        0 => String::new(),
+        n => format!(
+            ", {n} wanted {} not: {}{more} (why: plan.absent in its manifest)",
+            if n == 1 { "one is" } else { "ones are" },
+            first.join(", ")
+        ),
+    }
+}
+
 /// Losses of perf are a lower bound: some events it neither writes nor counts.
 fn lost(s: &Summary) -> String {
     match (s.lost, s.backend) {
@@ -55,4 +75,18 @@ fn lost(s: &Summary) -> String {
 fn lost_packets(p: &netmortem_formats::bundle::TapEnd) -> String {
     p.dropped
         .map_or(", losses unknown".to_owned(), |n| format!(", {n} lost"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absent;
+
+    #[test]
+    fn events_that_a_kernel_lacks_are_named() {
+        let of = |n: usize| absent(&(0..n).map(|n| format!("net:e{n}")).collect::<Vec<_>>());
+        assert_eq!(of(0), "");
+        assert_eq!(of(1), ", 1 wanted one is not: net:e0 (why: plan.absent in its manifest)");
+        let says = ", 8 wanted ones are not: net:e0, net:e1, net:e2, net:e3, net:e4, net:e5 and 2 more (why: plan.absent in its manifest)";
+        assert_eq!(of(8), says);
+    }
 }

@@ -196,7 +196,7 @@ impl Flying<'_> {
             bundle_bytes,
             cpu_ns,
             enabled: manifest.plan.events.len(),
-            absent: manifest.plan.absent.len(),
+            absent: manifest.plan.absent.iter().map(|a| a.name.clone()).collect(),
             command,
             notes,
         })

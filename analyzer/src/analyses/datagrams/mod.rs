@@ -21,6 +21,7 @@ use crate::reconstruct::whose::Carries;
 use crate::stat::Distribution;
 use untaken::Untaken;
 
+mod alone;
 mod beside;
 mod copies;
 mod meanwhile;
@@ -31,6 +32,7 @@ mod silent;
 mod tests;
 mod untaken;
 
+pub use alone::Alone;
 pub use beside::Beside;
 pub use copies::Copied;
 pub use meanwhile::Pause;
@@ -61,6 +63,8 @@ pub struct Datagrams {
     pub answered: Vec<Questions>,
     /// Turns whose thread waited in vain, by process (by thread, where that is not known) and by where they came to; longest first.
     pub in_vain: Vec<InVain>,
+    /// Who is never answered where others are, by process and address; most first. Inferred.
+    pub alone: Vec<Alone>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
     pub perhaps: u64,
     /// Of these, such in whose time a UDP packet was dropped in this host.
@@ -80,13 +84,15 @@ pub struct InVain {
     pub task: String,
     /// Threads.
     pub threads: u64,
-    /// Where they came to; where not known, the peer of its socket; empty: not recorded.
+    /// Where they were sent to; where that is not known, where they came to, or the peer of its socket; empty: not recorded.
     pub to: String,
+    /// Where they came to, if that is another address than they were sent to: translated on the way (inferred); empty: the same, or not known.
+    pub came_to: String,
     /// The socket of this recording to which they came, place in `udp_sockets`.
     pub socket: Option<u32>,
     /// `task/process` that holds or `task/thread` that reads it; empty: not known.
     pub holder: String,
-    /// What ties that socket to its address: `task`, `queue`; empty: it has none.
+    /// What ties that socket to its address: `port`, `task`, `queue`; empty: it has none.
     pub named_by: &'static str,
     /// Datagrams that got no answer.
     pub sends: u64,
@@ -288,6 +294,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         response: Distribution::of(response.collect(), 0),
         answered: questions::answered(facts),
         in_vain: found,
+        alone: alone::alone(facts),
         perhaps: perhaps.len() as u64,
         perhaps_dropped: perhaps.iter().filter(dropped).count() as u64,
         unsure,
@@ -306,8 +313,16 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
     let socket = |n: u32| facts.udp_sockets.get(n as usize);
     let at = there.and_then(socket);
     let counted = each_is_told(facts);
-    let asked = || turns.first().map(|t| t.peer(&facts.udp_sockets));
-    let to = at.map(|s| s.local.clone()).filter(|l| !l.is_empty());
+    let came_to = at.map_or_else(String::new, |s| s.local.clone());
+    let mut asked: Vec<String> = turns.iter().filter_map(|t| Some(t.to?.to_string())).collect();
+    asked.dedup();
+    let translated = matches!(asked.as_slice(), [one] if alone::translated(one, &came_to));
+    let any = |of: &str| of.is_empty() || ["0.0.0.0:", "[::]:"].iter().any(|a| of.starts_with(a));
+    let to = match asked.as_slice() {
+        [one] if translated || any(&came_to) => one.clone(),
+        _ if came_to.is_empty() => turns.first().map_or_else(String::new, |t| t.peer(&facts.udp_sockets)),
+        _ => came_to.clone(),
+    };
     let again: Vec<&TurnRow> = (turns.iter())
         .filter_map(|t| facts.udp_turns.get(t.again? as usize))
         .collect();
@@ -332,7 +347,8 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
             _ => who(&t.task, t.pid),
         }),
         threads: threads.len() as u64,
-        to: to.or_else(asked).unwrap_or_default(),
+        to,
+        came_to: if translated { came_to } else { String::new() },
         socket: there.filter(|_| counted),
         holder: at.map(holder).unwrap_or_default(),
         named_by: at.map_or("", |s| s.named_by),

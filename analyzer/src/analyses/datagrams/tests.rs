@@ -1,5 +1,6 @@
 //! A real recording against what its programs saw (sample-data/datagrams).
 
+mod alone;
 mod onward;
 mod questions;
 mod silent;

@@ -50,6 +50,9 @@ pub struct Lost {
     pub fragments: Option<Fragments>,
     /// Of packets that only their senders' tasks name: the tasks of those that `whose` is not of, and how many each; the most first.
     pub others: Vec<(String, u64)>,
+    /// `address:port` to which most of these datagrams were sent, by look-ups of routes.
+    #[serde(skip)]
+    pub sent_to: Option<String>,
     /// The tunnel that made them, when they are ICMP messages made of segments too large for it and all are one device's.
     pub made_by: Option<String>,
 }
@@ -212,6 +215,10 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
                 others: others(facts, &owners, end),
                 fragments: fragments.clone(),
                 made_by: made_by.clone(),
+                sent_to: match end {
+                    End::Thread(..) | End::Task(_) => sent_to(facts, &of_kind),
+                    _ => None,
+                },
             };
             if let Some(came) = &came {
                 let of_end: Vec<&HopRow> = came.iter().filter(|c| c.1 & (1 << nth) != 0).map(|c| c.0).collect();
@@ -226,6 +233,19 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
     }
     out.sort_by_key(|l| std::cmp::Reverse(l.count));
     out
+}
+
+/// Where most of these were sent to: the first packets of turns.
+fn sent_to(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    let skbs: FxHashSet<SkbId> = rows.iter().filter_map(|r| r.skb_id).collect();
+    let mut by: BTreeMap<SocketAddr, usize> = BTreeMap::new();
+    for t in &facts.udp_turns {
+        if let Some(to) = t.to.filter(|_| t.skb_id.is_some_and(|s| skbs.contains(&s))) {
+            *by.entry(to).or_default() += 1;
+        }
+    }
+    let (to, n) = by.into_iter().max_by_key(|(_, n)| *n)?;
+    (n as f64 >= COMMON * rows.len() as f64).then(|| to.to_string())
 }
 
 /// Tasks of those that have another end.

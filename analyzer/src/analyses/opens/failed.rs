@@ -9,6 +9,7 @@ use super::before::{Before, Places};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
 use super::shut::{self, Shut};
+use super::twice::{self, Twice};
 use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
@@ -54,6 +55,8 @@ pub struct Failed {
     pub listens: bool,
     /// Of such without an answer: what became of their SYNs, where of each some were dropped, all in one place of this recording.
     pub shut: Option<Shut>,
+    /// Whose address another host took before nearly all of them.
+    pub twice: Option<Twice>,
     /// Where their program connected before, and never since; inferred.
     pub before: Option<Before>,
     /// Nobody is known to have reached that end, and no event was lost that would say otherwise; of known processes.
@@ -126,6 +129,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             back: None,
             listens: false,
             shut: None,
+            twice: None,
             before: None,
             nobody: asides.nobody(r),
             sure: true,
@@ -151,6 +155,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         // What was answered otherwise was decided by that.
         let unanswered = UNANSWERED.contains(&group.end);
         group.shut = syns.shut(of.iter().copied()).filter(|_| unanswered);
+        group.twice = twice::twice(facts, of).filter(|_| group.answered_by.is_none());
         group.before = places.before(of).filter(|_| group.nobody);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();

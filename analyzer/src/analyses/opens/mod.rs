@@ -41,6 +41,7 @@ mod strangers;
 mod tests;
 mod translated;
 mod turned_away;
+mod twice;
 mod untranslated;
 
 pub use aborted::Aborted;
@@ -67,6 +68,7 @@ pub use shut::Shut;
 pub use slowest::SlowOpen;
 pub(crate) use strangers::monitored;
 pub use turned_away::TurnedAway;
+pub use twice::Twice;
 
 use self::moved::Twin;
 use self::untranslated::Untranslated;

@@ -18,6 +18,8 @@ use crate::reconstruct::whose::Carries;
 pub struct Shut {
     /// SYNs of such attempts that were dropped so.
     pub syns: u64,
+    /// Attempts that met it: nearly all.
+    pub attempts: u64,
     /// `NETFILTER_DROP at nft_do_chain on br0`
     pub place: String,
     /// What that means.
@@ -26,6 +28,9 @@ pub struct Shut {
 
 /// Reason, place, device.
 type Kind = (Option<u32>, u64, Name);
+
+/// One in so many may have failed for something else: what dropped its SYNs may not be recorded, as a device that lets nothing through.
+const BUT: u64 = 10;
 
 /// Drops of SYNs, by socket.
 pub(super) struct Syns<'f> {
@@ -45,21 +50,25 @@ impl<'f> Syns<'f> {
         Syns { facts, of }
     }
 
-    /// Of some attempts: the kind of drop that each of them met.
+    /// Of some attempts: the kind of drop that nearly each of them met.
     pub(super) fn shut<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow>) -> Option<Shut> {
         let mut by: BTreeMap<Kind, (&DropRow, u64)> = BTreeMap::new();
+        let (mut met, mut all) = (0u64, 0u64);
         for o in attempts {
-            // One that nothing was dropped of failed for something else.
-            let dropped = self.of.get(&o.connection?)?;
-            for d in dropped {
+            all += 1;
+            let dropped = o.connection.and_then(|c| self.of.get(&c));
+            met += u64::from(dropped.is_some());
+            for d in dropped.into_iter().flatten() {
                 let n = by.entry((d.reason, d.location, d.dev)).or_insert((d, 0));
                 n.1 += 1;
             }
         }
         // All in one place.
         let (first, syns) = by.first_entry().map(|e| *e.get()).filter(|_| by.len() == 1)?;
-        Some(Shut {
+        let nearly = all.saturating_sub(met).saturating_mul(BUT) <= all;
+        nearly.then(|| Shut {
             syns,
+            attempts: met,
             why: why(self.facts, first),
             place: place(self.facts, first),
         })

@@ -13,6 +13,7 @@ mod probed;
 mod raced;
 mod scans;
 mod translated;
+mod twice;
 mod untranslated;
 
 use crate::analyses::verdict::Tone;

@@ -1,9 +1,10 @@
 //! Attempts to connect that failed, in words, and which of them somebody may have missed.
 
 use super::aside::aside;
-use super::sentences::{counted, duration};
+use super::evidence::from;
+use super::sentences::{counted, duration, moment};
 use super::{OPEN_NOTICE_NS, listens};
-use crate::analyses::opens::{Failed, Scan};
+use crate::analyses::opens::{Failed, Scan, Twice};
 use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
 /// One that nobody meant to fail, and that somebody may have missed.
@@ -21,7 +22,7 @@ fn fails(f: &Failed) -> bool {
     let by_end = match f.end {
         "no_port" | "unreachable" | "timed_out" => true,
         // Where a server begins or ends its work who asks too early or too late is refused.
-        "refused" => f.unheard.is_none() && f.nobody,
+        "refused" => f.unheard.is_none() && (f.nobody || f.twice.is_some()),
         "given_up" if f.message => true,
         "given_up" | "waiting" => f.longest_ns >= OPEN_NOTICE_NS || f.syns_again > 0,
         _ => false,
@@ -132,9 +133,21 @@ pub(super) fn what(f: &Failed) -> String {
         None => said,
         Some(s) => {
             let why = meaning(", ", &s.why);
-            let n = counted(s.syns, "SYN was", "SYNs were");
-            format!("{said}: {n} dropped in this host for {}{why}", s.place)
+            let n = counted(s.syns, "SYN", "SYNs");
+            let of = match s.attempts {
+                n if n < f.attempts => format!(" of {n} of them"),
+                _ => String::new(),
+            };
+            format!(
+                "{said}: {n}{of} {} dropped in this host for {}{why}",
+                was(s.syns),
+                s.place
+            )
         }
+    };
+    let said = match &f.twice {
+        None => said,
+        Some(t) => format!("{said}: {}", taken(t)),
     };
     let said = match &f.before {
         None => said,
@@ -153,6 +166,28 @@ pub(super) fn what(f: &Failed) -> String {
         true => said,
         false => format!("{said} (events were lost meanwhile)"),
     }
+}
+
+/// An address that another host took.
+fn taken(t: &Twice) -> String {
+    let back = if t.back { ", and back" } else { "" };
+    let holders = match t.holders {
+        0 | 1 => String::new(),
+        n => format!(", and {n} network namespaces of this recording have it"),
+    };
+    format!(
+        "from {} on neighbours took {} to be at {} in place of {}{back}{holders}: another host than before answers there, or none; one address given to two hosts, or a failover (inferred){}",
+        moment(t.at_ns),
+        t.address,
+        t.after,
+        t.before,
+        from(t.first)
+    )
+}
+
+/// What became of them has a name.
+pub(super) fn named(f: &Failed) -> bool {
+    unmeant(f) && (f.shut.is_some() || f.twice.is_some())
 }
 
 /// Of one that was refused at many ports.

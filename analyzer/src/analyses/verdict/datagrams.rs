@@ -2,7 +2,7 @@
 
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, Tone, asked_on, questions};
+use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, questions};
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
 use crate::analyses::drops::Drops;
 
@@ -29,7 +29,8 @@ pub(super) fn address(of: &str) -> String {
 
 fn place(v: &InVain) -> String {
     match (v.to.is_empty(), v.socket, v.holder.as_str()) {
-        (false, ..) => format!("to {}", address(&v.to)),
+        (false, ..) if v.came_to.is_empty() => format!("to {}", address(&v.to)),
+        (false, ..) => format!("to {} (translated on the way to {}: NAT, inferred)", v.to, v.came_to),
         (true, Some(_), "") => "to a socket of this host, whose address is not recorded,".into(),
         (true, Some(_), holder) => format!("to a socket of {holder}, whose address is not recorded,"),
         (true, None, _) => "to an address that is not recorded".into(),
@@ -56,6 +57,12 @@ fn there(v: &InVain) -> Option<String> {
         } else {
             format!("{} of them", v.untaken)
         };
+        if !v.came_to.is_empty() {
+            return Some(format!(
+                "they came to {holder}{by}, which answered {which} at once, but no socket took the answers (NO_SOCKET): what translated the questions' address did not translate the answers' back, which come from {} then, as where a bridge hands nothing to iptables (net.bridge.bridge-nf-call-iptables = 0) or answers take a way around the host that translates (inferred)",
+                v.came_to
+            ));
+        }
         return Some(format!(
             "they came to {holder}{by}, which answered {which} at once, but no socket took the answers (NO_SOCKET): they came from another address or port than was asked, as of a server bound to any address whose answers leave by another of its host's (inferred)"
         ));
@@ -261,9 +268,12 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
         format!("{}: {}{more}", twice(c), made(c))
     });
     let late = questions::late(d);
+    let alone = asked_alone::words(d);
     let tone = match () {
-        () if d.in_vain.iter().any(wrong) || !d.silent.is_empty() => Tone::Bad,
-        () if vain.is_some() || copied.is_some() || !late.is_empty() => Tone::Notice,
+        () if d.in_vain.iter().any(wrong) || !d.silent.is_empty() || d.alone.iter().any(asked_alone::wrong) => {
+            Tone::Bad
+        }
+        () if vain.is_some() || alone.is_some() || copied.is_some() || !late.is_empty() => Tone::Notice,
         () => Tone::Ok,
     };
     let late = late.iter().map(|l| capital(l));
@@ -271,7 +281,9 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
         let more = more(d.silent.len() as u64, 1);
         format!("{}{more}", capital(&silent(s)))
     });
-    let said: Vec<String> = none.into_iter().chain(vain).chain(late).chain(copied).collect();
+    let alone = alone.map(|a| capital(&a));
+    let said = none.into_iter().chain(alone).chain(vain);
+    let said: Vec<String> = said.chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
     }
@@ -332,7 +344,8 @@ pub(super) fn headline(d: &Datagrams) -> String {
         said.collect::<Vec<_>>().join("; ")
     });
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
-    let said = d.silent.first().map(silent).into_iter().chain(vain);
+    let said = d.silent.first().map(silent).into_iter();
+    let said = said.chain(asked_alone::words(d)).chain(vain);
     let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();
     said.join("; ")
 }

@@ -23,6 +23,7 @@ mod acknowledged;
 pub(super) mod always;
 mod application;
 mod aside;
+mod asked_alone;
 mod asked_on;
 mod attempts;
 mod black_hole;
@@ -54,6 +55,7 @@ mod paths;
 mod paused;
 mod place;
 mod questions;
+mod queued;
 mod quotas;
 mod received;
 mod resets;
@@ -288,19 +290,22 @@ pub fn answer(
             )
         },
         with_the_paths(
-            Line {
-                minor: application.findings().is_some_and(application::small),
-                names_cause: application.findings().is_some_and(|a| {
-                    given_up::given_up(a).is_some() || !turns::causes(a).is_empty() || turns::for_a_lock(a)
-                }),
-                ..in_words(
-                    line(
-                        "application",
-                        get(application).map(|a| figures(application::application(a))),
-                    ),
-                    application.findings().map(application::headline),
-                )
-            },
+            queued::first(
+                Line {
+                    minor: application.findings().is_some_and(application::small),
+                    names_cause: application.findings().is_some_and(|a| {
+                        given_up::given_up(a).is_some() || !turns::causes(a).is_empty() || turns::for_a_lock(a)
+                    }),
+                    ..in_words(
+                        line(
+                            "application",
+                            get(application).map(|a| figures(application::application(a))),
+                        ),
+                        application.findings().map(application::headline),
+                    )
+                },
+                application.findings(),
+            ),
             of_answers,
         ),
         counted::holes(

@@ -1,6 +1,6 @@
 //! The verdict's line on connections: did they come to be, how fast, and which were reset?
 
-use super::attempts::{nobodys, scan, unmeant, what};
+use super::attempts::{self, nobodys, scan, unmeant, what};
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{capital, counted, duration, or_dash};
@@ -90,7 +90,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         .sum();
     // What somebody may have missed stands before noise, however much of that is there.
     let mut listed: Vec<&Failed> = others().collect();
-    listed.sort_by_key(|f| (!unmeant(f), nobodys(f)));
+    listed.sort_by_key(|f| (!unmeant(f), nobodys(f), !attempts::named(f)));
     let failures = named(
         listed
             .into_iter()
@@ -153,7 +153,8 @@ fn causes(o: &Opens) -> Vec<String> {
 
 /// What is said of it first has a name.
 pub(super) fn names_cause(o: &Opens) -> bool {
-    !causes(o).is_empty() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
+    let first = || o.failed.iter().filter(|f| !instead::told(o, f)).any(attempts::named);
+    !causes(o).is_empty() || first() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
 }
 
 /// The first of them, and how many more there are.
@@ -183,7 +184,7 @@ pub(super) fn noise(o: &Opens) -> bool {
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
-    let worst = others().find(|f| unmeant(f));
+    let worst = others().find(|f| attempts::named(f)).or(others().find(|f| unmeant(f)));
     let named = || others().filter(|f| !f.to.is_empty());
     let worst = worst.or(named().find(|f| !nobodys(f))).or(named().next());
     let between = o.resets.iter().find(|r| not_by_peer(r));

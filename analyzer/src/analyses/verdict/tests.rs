@@ -7,6 +7,7 @@ mod follows;
 mod full;
 mod once;
 mod paths;
+mod queued;
 mod quotas;
 mod requests;
 mod tcp;

@@ -105,7 +105,9 @@ pub(super) fn whose(g: &Group) -> Option<String> {
             [] => String::new(),
             all => format!(", the others {}", listed(all)),
         };
-        format!("{what}{}{share}{every}{stopped}{rate}{others}", l.whose)
+        let sent = l.sent_to.as_ref();
+        let sent = sent.map_or_else(String::new, |to| format!(", those dropped were sent to {to}"));
+        format!("{what}{}{share}{every}{stopped}{rate}{sent}{others}", l.whose)
     };
     let of: Vec<String> = g.of.iter().take(WHOSE).map(said).collect();
     let forgotten = g.forgotten.map_or_else(String::new, |f| {

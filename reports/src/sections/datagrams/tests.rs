@@ -21,6 +21,7 @@ fn each_group_is_a_row() {
             task: "<b>cli/42".into(),
             threads: 1,
             to: "10.0.0.3:53".into(),
+            came_to: String::new(),
             socket: Some(1),
             holder: "named/7".into(),
             named_by: "queue",

@@ -50,10 +50,16 @@ fn where_all_syns_were_dropped_is_told() {
         }
         told(&f).0.failed[0].shut.clone()
     };
-    let Some(Shut { syns, place, why }) = shut(["br0"; 3], Carries::Syn) else {
+    let Some(Shut {
+        syns,
+        attempts,
+        place,
+        why,
+    }) = shut(["br0"; 3], Carries::Syn)
+    else {
         panic!()
     };
-    assert_eq!((syns, why.as_str()), (6, "a rule or policy of nftables"));
+    assert_eq!((syns, attempts, why.as_str()), (6, 3, "a rule or policy of nftables"));
     assert!(place.ends_with(" on br0"), "{place}");
     // In two places; other packets of theirs; of one of them nothing was dropped.
     assert_eq!(shut(["br0", "br0", "br1"], Carries::Syn), None);
@@ -61,6 +67,19 @@ fn where_all_syns_were_dropped_is_told() {
     let mut f = facts(3, &[]);
     (0..2).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
     assert_eq!(told(&f).0.failed[0].shut, None);
+    // One of ten may have failed for something else.
+    let nearly = |attempts, met: u32| {
+        let mut f = facts(attempts, &[]);
+        (0..met).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
+        let (o, line) = told(&f);
+        let met = o.failed[0].shut.as_ref().map(|s| s.attempts);
+        (
+            met,
+            line.headline
+                .contains(": 9 SYNs of 9 of them were dropped in this host for "),
+        )
+    };
+    assert_eq!([nearly(10, 9), nearly(10, 8)], [(Some(9), true), (None, false)]);
     // Refused: by who got another one.
     (2..3).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
     assert!(told(&f).0.failed[0].shut.is_some());

@@ -215,6 +215,7 @@ fn ttl(looped: u64, missed: bool) -> Group {
             stopped_ns: vec![],
             fragments: None,
             made_by: None,
+            sent_to: None,
             others: vec![],
             passed_packets_s: None,
         }],
@@ -330,6 +331,7 @@ fn messages_that_a_tunnel_made_are_called_so() {
         made_by: Some("vxlan42".into()),
         others: vec![],
         passed_packets_s: None,
+        sent_to: None,
     };
     let of = |count| Group {
         location: "nft_do_chain".into(),

@@ -17,6 +17,7 @@ fn whose_they_were_is_said() {
         stopped_ns: vec![],
         fragments: None,
         made_by: None,
+        sent_to: None,
         others: vec![],
         passed_packets_s: None,
     };
@@ -80,6 +81,7 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
         stopped_ns,
         fragments,
         made_by: None,
+        sent_to: None,
         others: vec![],
         passed_packets_s: None,
     };

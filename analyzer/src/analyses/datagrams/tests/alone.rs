@@ -1,0 +1,98 @@
+//! Who is never answered where others are, and questions whose address is translated on the way.
+
+use std::net::SocketAddr;
+
+use super::line;
+use crate::analyses::datagrams::alone::translated;
+use crate::analyses::verdict::Tone;
+use crate::analyses::{Answers, answer};
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::datagrams::sockets::SocketRow;
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+
+const MS: i64 = 1_000_000;
+const VIP: &str = "10.96.5.25:1812";
+
+fn turn<'f>(f: &'f mut Facts, (socket, pid): (u32, i32), to: &str, at: i64, answered: bool) -> &'f mut TurnRow {
+    let mut t = TurnRow::begin(socket, pid, at);
+    (t.sends, t.task, t.to) = (1, Name::new(b"portal"), to.parse::<SocketAddr>().ok());
+    (t.end, t.end_ns) = (TurnEnd::AskedAgain, at + 800 * MS);
+    if answered {
+        (t.end, t.ready_ns, t.read_ns) = (TurnEnd::Answered, Some(at + 2 * MS), Some(at + 2 * MS));
+    }
+    f.udp_turns.push(t);
+    f.udp_turns.last_mut().unwrap()
+}
+
+/// One socket of portal/11 is never answered, `answered` of ten questions of portal/12 are.
+fn facts(answered: i64, to: &str) -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(40_000 * MS));
+    for key in ["sock:sock_send_length", "sock:sock_recv_length", "sock:sk_data_ready"] {
+        f.capture.events.insert(key.into(), 1);
+    }
+    for (pid, local) in [(11, ""), (12, ""), (30, "10.244.3.27:1812")] {
+        let mut s = SocketRow::begin(0xff00 + pid as u64, 0);
+        (s.pid, s.task, s.local, s.served) = (pid, Name::new(b"portal"), local.into(), pid == 30);
+        f.udp_sockets.push(s);
+    }
+    for n in 0..10 {
+        turn(&mut f, (0, 11), to, n * 1000 * MS, false);
+        turn(&mut f, (1, 12), to, n * 1000 * MS + MS, n < answered).there = Some(2);
+    }
+    f
+}
+
+fn told(f: &Facts) -> (Tone, String) {
+    let answers: Answers = answer(f);
+    let l = line(&answers);
+    (l.tone, l.sentence.clone())
+}
+
+#[test]
+fn one_that_is_never_answered_is_told_beside_those_that_are() {
+    let (tone, text) = told(&facts(10, VIP));
+    let says = "None of 10 datagrams that portal/11 sent to 10.96.5.25:1812 was answered, while 10 of 10 others to there were, as those of portal/12 (p50 2.00 ms)";
+    assert!(text.starts_with(says), "{text}");
+    let why = "those that are answered came to 10.244.3.27:1812, translated on the way (NAT), and these did not";
+    assert!(text.contains(why), "{text}");
+    assert_eq!(tone, Tone::Notice);
+}
+
+#[test]
+fn where_no_other_is_answered_either_nothing_is_said() {
+    // A log that answers nobody; one that answers some of its questions; several addresses; a group.
+    for (answered, to) in [(0, VIP), (8, VIP), (10, "239.1.2.3:5000"), (10, "10.9.1.255:137")] {
+        let text = told(&facts(answered, to)).1;
+        assert!(!text.contains("None of"), "{answered} {to}: {text}");
+    }
+    // Of four questions nothing is said.
+    let mut f = facts(10, VIP);
+    let mut n = 0;
+    f.udp_turns.retain(|t| {
+        n += usize::from(t.pid == 11);
+        t.pid == 12 || n <= 4
+    });
+    assert!(!told(&f).1.contains("None of"));
+    // One answer is one.
+    let mut f = facts(10, VIP);
+    f.udp_turns[0].ready_ns = Some(5 * MS);
+    assert!(!told(&f).1.contains("None of"));
+}
+
+#[test]
+fn only_what_goes_to_one_host_is_translated() {
+    assert!(translated("10.96.0.10:53", "10.244.1.5:53"));
+    assert!(translated("10.96.0.10:53", "10.96.0.10:5353"));
+    for (asked, came) in [
+        ("10.96.0.10:53", "10.96.0.10:53"),
+        ("10.96.0.10:53", "0.0.0.0:53"),
+        ("10.96.0.10:53", ""),
+        ("239.1.2.3:53", "10.244.1.5:53"),
+        ("255.255.255.255:67", "10.244.1.5:67"),
+        ("127.0.0.1:53", "10.244.1.5:53"),
+    ] {
+        assert!(!translated(asked, came), "{asked} {came}");
+    }
+}
