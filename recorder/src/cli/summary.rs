@@ -85,7 +85,10 @@ mod tests {
     fn events_that_a_kernel_lacks_are_named() {
         let of = |n: usize| absent(&(0..n).map(|n| format!("net:e{n}")).collect::<Vec<_>>());
         assert_eq!(of(0), "");
-        assert_eq!(of(1), ", 1 wanted one is not: net:e0 (why: plan.absent in its manifest)");
+        assert_eq!(
+            of(1),
+            ", 1 wanted one is not: net:e0 (why: plan.absent in its manifest)"
+        );
         let says = ", 8 wanted ones are not: net:e0, net:e1, net:e2, net:e3, net:e4, net:e5 and 2 more (why: plan.absent in its manifest)";
         assert_eq!(of(8), says);
     }

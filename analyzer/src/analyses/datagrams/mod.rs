@@ -3,7 +3,7 @@
 //! Needs the views `udp_turns`, `udp_sockets` and `udp_copies`. In vain is a turn to which nothing came, whose thread waited for something on that
 //! socket ([`WAIT_NS`] or longer) and then closed the socket, asked on another one, or sent again. That it waited for it is a receive
 //! call on the socket, or a poll whose time was over and the socket given up at once: who sends and never waits (a log, a metric) is not
-//! among them, nor is a socket that was sent to first (a server). Limits: what a poll waits for is not recorded: where nothing else tells,
+//! among them, nor is a socket that was sent to first (a server). Where others are answered at the same address, who asks the same there again after such a wait has waited for it (`repeated`). Limits: what a poll waits for is not recorded: where nothing else tells,
 //! turns are counted (`perhaps`) and no more; of two questions in one run, one answer is an answer; a thread that waits for what another sent.
 //!
 //! Where the datagram came to a socket of this recording, that socket is named; else no event tells where it went.
@@ -27,6 +27,7 @@ mod copies;
 mod meanwhile;
 mod onward;
 mod questions;
+mod repeated;
 mod silent;
 #[cfg(test)]
 mod tests;
@@ -232,7 +233,8 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let mut senders: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
     let mut less: BTreeMap<Key, u64> = BTreeMap::new();
     let mut unsure = 0;
-    for (t, _) in turns().filter(|(t, s)| in_vain(t, s)) {
+    let repeated = repeated::Repeated::of(facts);
+    for (t, _) in turns().filter(|(t, s)| in_vain(t, s) || repeated.in_vain(t, s)) {
         let key = key(t);
         match t.confidence.is_solid() {
             true => {

@@ -64,7 +64,7 @@ fn there(v: &InVain) -> Option<String> {
             ));
         }
         return Some(format!(
-            "they came to {holder}{by}, which answered {which} at once, but no socket took the answers (NO_SOCKET): they came from another address or port than was asked, as of a server bound to any address whose answers leave by another of its host's (inferred)"
+            "they came to {holder}{by}, which answered {which} at once, but no socket took the answers (NO_SOCKET): they came from another address or port than was asked, as of a server bound to any address whose answers leave by another of its host's, or of an address that was translated (NAT) and whose answers are not translated back (inferred)"
         ));
     }
     Some(match (v.unread, v.landed == v.sends) {

@@ -200,7 +200,8 @@ pub(super) fn headline(o: &Opens) -> String {
     };
     // One that is refused beside what is wrong, and that somebody may have missed.
     let told = |f: &Failed| worst.is_some_and(|w| std::ptr::eq(w, f));
-    let refused = others().find(|f| f.end == "refused" && !nobodys(f) && !told(f));
+    let again = |f: &Failed| f.twice.is_some() && worst.is_some_and(|w| w.twice == f.twice);
+    let refused = others().find(|f| f.end == "refused" && !nobodys(f) && !told(f) && !again(f));
     let refused = refused.filter(|_| first.is_some()).map(what);
     let causes = causes(o).into_iter();
     let said: Vec<String> = causes.chain(first).chain(refused).chain(slow).collect();

@@ -1,6 +1,7 @@
 //! Servers nearly all of whose answers lie long in one queue of this host that another's packets fill: what is said first of requests and answers then.
 
-use super::sentences::{duration, listed};
+use super::sentences::duration;
+use super::spells::listed;
 use super::{Line, OUTLIER_NOTICE_NS, Tone};
 use crate::analyses::application::{Application, Place, Server, Slow};
 

@@ -96,3 +96,30 @@ fn only_what_goes_to_one_host_is_translated() {
         assert!(!translated(asked, came), "{asked} {came}");
     }
 }
+
+/// A program that waits for many sockets at once asks the same twice on one, at an address that answers most.
+#[test]
+fn what_is_asked_again_had_no_answer() {
+    use crate::reconstruct::datagrams::tables::Awaited;
+    let of = |change: &dyn Fn(&mut TurnRow)| {
+        let mut f = facts(10, VIP);
+        f.udp_turns.retain(|t| t.pid == 12);
+        for n in 0..2 {
+            let t = turn(&mut f, (0, 11), VIP, (20 + 5 * n) * 1000 * MS, false);
+            (t.awaited, t.waited_ns, t.bytes) = (Awaited::Perhaps, 4_900 * MS, 48);
+            if n == 1 {
+                t.end = TurnEnd::Closed;
+                change(t);
+            }
+        }
+        told(&f).1.contains(
+            "2 of 2 datagrams that portal/11 sent to 10.96.5.25:1812 had no answer while it waited 4.900 s each time",
+        )
+    };
+    assert!(of(&|_| ()));
+    // Something else; by another thread; it came; elsewhere.
+    assert!(!of(&|t| t.bytes = 47));
+    assert!(!of(&|t| t.pid = 13));
+    assert!(!of(&|t| t.ready_ns = Some(26_000 * MS)));
+    assert!(!of(&|t| t.to = "10.0.0.1:53".parse().ok()));
+}
