@@ -1194,6 +1194,26 @@ def names(watch, host, port, gap=0.03, timeout=0.8, size=40):
         time.sleep(gap)
 
 
+def asks(watch, host, port, gap=0.1, timeout=0.8, source=0, size=40):
+    """Asks by datagrams from one socket, bound to that port, again and again; what comes late is thrown away."""
+    u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    u.bind(("0.0.0.0", source))
+    u.connect((host, port))
+    u.settimeout(timeout)
+    n = 0
+    while watch.runs():
+        n += 1
+        at = time.time()
+        u.send(b"%08d" % n + b"q" * (size - 8))
+        try:
+            u.recv(4000)
+        except OSError as e:
+            watch.errors[str(e)] += 1
+        watch.done("question", at)
+        time.sleep(gap)
+    u.close()
+
+
 def probes(watch, host, port, gap=0.1):
     """Datagrams with a TTL of 1 and of 2, as a route monitor sends them; waits for no answer."""
     n = 0
