@@ -24,11 +24,11 @@ use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
-use crate::reconstruct::probes::Probes;
-use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
+use crate::reconstruct::probes::{Probes, tables::ACCEPT_QUEUES, tables::NAME_LOOKUPS, tables::SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
-use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
-use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
+use crate::reconstruct::skb::{
+    ByProgram, Pause, Reinjected, tables::HOPS, tables::HopRow, tables::SKBS, tables::SkbRow,
+};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::{Counted, tables::SOFTIRQS, tables::SoftirqRow};
 use crate::reconstruct::tcp::Reads;
@@ -36,7 +36,7 @@ use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
 use crate::reconstruct::transmit::tables::{TX, TxRow};
-use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, Spent};
+use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
@@ -109,6 +109,8 @@ pub struct Facts {
     pub behind: Vec<BehindRow>,
     /// When TCP sockets could not send on, by the peer's window, losses or a full send buffer, where that was long.
     pub halts: FxHashMap<ConnectionId, Vec<Halt>>,
+    /// The last send on each TCP socket that an event names.
+    pub last_sends: FxHashMap<ConnectionId, LastSend>,
     /// What threads of programs gave to and took from their devices (tun).
     pub by_program: Vec<ByProgram>,
     /// Packets that netfilter gave to a program and that went on when it had said so (NFQUEUE), in time order.

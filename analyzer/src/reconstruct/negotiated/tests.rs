@@ -55,6 +55,7 @@ fn an_own_line_tells_options_and_sizes() {
             own_window: Some(false),
             delivered_ce: None,
             sizes,
+            ends: None,
         })
     };
     assert_eq!(of(&[&line("established", (src, dst), 7)]), told(true));
@@ -80,6 +81,7 @@ fn the_other_ends_line_tells_options_only() {
         own_window: None,
         delivered_ce: None,
         sizes: None,
+        ends: None,
     };
     assert_eq!(told, Some(expect));
 }
