@@ -16,7 +16,6 @@ use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
 use crate::reconstruct::datagrams::tables::{TurnRow, UDP_TURNS};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
-use crate::reconstruct::herds::HerdRow;
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
@@ -24,14 +23,13 @@ use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
-use crate::reconstruct::probes::{Probes, tables::ACCEPT_QUEUES, tables::NAME_LOOKUPS, tables::SOCKET_BACKLOGS};
+use crate::reconstruct::probes::Probes;
+use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
-use crate::reconstruct::skb::{
-    ByProgram, Pause, Reinjected, tables::HOPS, tables::HopRow, tables::SKBS, tables::SkbRow,
-};
+use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
+use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::{Counted, tables::SOFTIRQS, tables::SoftirqRow};
-use crate::reconstruct::tcp::Reads;
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
@@ -136,13 +134,13 @@ pub struct Facts {
     /// Which network namespaces addresses, processes and listening sockets are of, where lists say it.
     pub spaces: Spaces,
     /// Sockets that wake many threads at once, those with most wakings first.
-    pub herds: Vec<HerdRow>,
+    pub herds: Vec<crate::reconstruct::herds::HerdRow>,
     /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.
     pub poll_timers: Vec<(u16, i64)>,
     /// Time-outs (ETIMEDOUT) that sockets were told of.
     pub timed_out: Vec<TimedOut>,
     /// How TCP sockets were read, where events tell.
-    pub reads: FxHashMap<ConnectionId, Reads>,
+    pub reads: FxHashMap<ConnectionId, crate::reconstruct::tcp::Reads>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.

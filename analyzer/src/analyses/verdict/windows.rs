@@ -116,10 +116,10 @@ fn rescaled(r: &Rescaled) -> String {
     };
     let held = match &r.held {
         Some(h) => {
-            let rate = h.mbit_per_s.map_or_else(String::new, |m| format!(": {}", rate(m)));
+            let rate = h.mbit_per_s.map_or_else(String::new, |m| format!(", at {}", rate(m)));
             let others = match h.connections {
                 0 | 1 => String::new(),
-                n => format!(", and {} more so", n - 1),
+                n => format!(" (and {} more held so)", n - 1),
             };
             format!(
                 "; {} was held {:.0} % of the time it was busy by that, with {} in flight{rate}{others}",
@@ -129,10 +129,10 @@ fn rescaled(r: &Rescaled) -> String {
             )
         }
         None if r.smaller() => ", which held up none of them for long".into(),
-        None => "; what is sent beyond the window is dropped there when its reader is slow".into(),
+        None => "; what is sent beyond the window is dropped there when its reader is slow (inferred)".into(),
     };
     format!(
-        "{} reads the receive windows of {} {} times too {how}: by the {syn} that reached it there is {}, {theirs} {} ({of} whose two ends are in lists of sockets), so something between them changes or strips that option of the {syn} (a firewall, a load balancer, a WAN optimiser){held}",
+        "{} reads the receive windows of {} {} times too {how}: the {syn} that reached it had {}, {theirs} {} ({of} whose two ends are in lists of sockets), so something between them changes or strips that option of the {syn} (a firewall, a load balancer, a WAN optimiser){held}",
         r.at,
         listed(&r.peers),
         r.times(),

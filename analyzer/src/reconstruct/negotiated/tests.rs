@@ -101,3 +101,34 @@ fn what_two_lists_tell_otherwise_or_none_tells_is_not_known() {
     assert_eq!(of(&[&one[..60]]), None);
     assert_eq!(of(&[]), None);
 }
+
+#[test]
+fn both_ends_are_told_where_both_are_listed_by_their_cookies() {
+    let own = "netns=1 proto=tcp state=established src=10.0.0.1:1 dst=10.0.0.2:2 cookie=0x4d mem.rcvbuf=131072 tcp.options=7 tcp.snd_wscale=0 tcp.rcv_wscale=7\n";
+    let other = "netns=2 proto=tcp state=close_wait src=10.0.0.2:2 dst=10.0.0.1:1 cookie=0x4e mem.rcvbuf=65536 tcp.options=6 tcp.snd_wscale=7 tcp.rcv_wscale=9\n";
+    let ends = |lists: &[&str], cookies: [Option<u64>; 2]| {
+        let lists: Vec<_> = lists.iter().map(|l| ("sockets", SnapshotWhen::End, *l)).collect();
+        let capture = crate::testing::listed(&lists);
+        let (mut a, mut b) = (crate::testing::tcp::connection(0), crate::testing::tcp::connection(1));
+        (b.saddr, b.sport, b.daddr, b.dport) = (a.daddr, a.dport, a.saddr, a.sport);
+        (a.cookie, b.cookie) = (cookies[0], cookies[1]);
+        (a.peer, b.peer) = (Some(b.connection), Some(a.connection));
+        let told = negotiated(&capture, &[a.clone(), b]);
+        told.get(&a.connection).and_then(|n| n.ends)
+    };
+    let cookies = [Some(0x4d), Some(0x4e)];
+    let told = ends(&[own, other], cookies).unwrap();
+    assert_eq!((told.own.snd_wscale, told.own.rcv_wscale), (0, 7));
+    assert_eq!((told.peer.snd_wscale, told.peer.rcv_wscale), (7, 9));
+    assert_eq!((told.own.timestamps, told.peer.timestamps), (true, false));
+    assert!(told.own.sack && told.peer.sack && told.peer.window_scaling);
+    assert_eq!(told.peer_rcvbuf, Some(65_536));
+    // Another socket at the same ends, one of them in no list, not known which, two things told of one.
+    assert_eq!(ends(&[own, other], [Some(0x4d), Some(0x4f)]), None);
+    assert_eq!(ends(&[own], cookies), None);
+    assert_eq!(ends(&[own, other], [Some(0x4d), None]), None);
+    assert_eq!(
+        ends(&[own, other, &other.replace("rcv_wscale=9", "rcv_wscale=8")], cookies),
+        None
+    );
+}
