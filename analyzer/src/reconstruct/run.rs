@@ -290,7 +290,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         },
     );
     let negotiated = match counted {
-        true => negotiated::negotiated(capture, &connections),
+        true => negotiated::negotiated(capture, &connections, &counters_over_time.sockets),
         false => FxHashMap::default(),
     };
     let drops = drops.rows(&drops::Hindsight {

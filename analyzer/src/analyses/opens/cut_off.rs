@@ -22,7 +22,7 @@ use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::role::Role;
-use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, CLOSING, FIN_WAIT1, LAST_ACK, SYN_RECV};
+use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, CLOSING, ESTABLISHED, FIN_WAIT1, LAST_ACK, SYN_RECV};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::nearest_rank;
 
@@ -152,7 +152,7 @@ fn told((at, peer): (End, IpAddr), mut cuts: Vec<Cut<'_>>, all: &[&ConnectionRow
     }
     let begun: FxHashSet<u64> = cuts
         .iter()
-        .filter(|c| c.row.born == Some(SYN_RECV))
+        .filter(|c| c.row.born.is_some_and(|s| [SYN_RECV, ESTABLISHED].contains(&s)))
         .map(|c| c.row.bytes_in)
         .collect();
     let tasks: FxHashSet<Name> = cuts.iter().map(|c| c.row.task).filter(|t| !t.is_empty()).collect();

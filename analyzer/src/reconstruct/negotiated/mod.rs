@@ -1,7 +1,7 @@
 //! What the two ends of a TCP connection agreed on when it was opened, and the sizes they use: window scaling, MSS, path MTU, as the
 //! kernel's lists of sockets (sock_diag, TCP_INFO) at both ends of a recording say.
 //!
-//! In: `sockets` snapshots, sockets (tcp). Out: [`Negotiated`] by connection; a socket that no list has, or that two lists tell
+//! In: `sockets` snapshots, readings of every second (`sockets_over_time`), sockets (tcp). Out: [`Negotiated`] by connection; a socket that no list has, or that two lists tell
 //! otherwise, is not there. Must not guess: of a listening or closed socket, and of one in TIME_WAIT, nothing is told.
 //!
 //! ```text
@@ -17,6 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use netmortem_formats::Capture;
 use rustc_hash::FxHashMap;
 
+use crate::counters::over_time::sockets::SocketRow;
 use crate::facts::ConnectionId;
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::snapshots::{field, hex, lines};
@@ -110,20 +111,34 @@ fn line(text: &str) -> Option<Listed> {
             sizes: sizes(),
             ends: None,
         },
-        options: ends::options(text),
+        options: ends::options(number),
         rcvbuf: number("mem.rcvbuf"),
     })
 }
 
-/// Of every socket that a list of this recording has, or whose other end one has.
-pub fn negotiated(capture: &Capture, connections: &[ConnectionRow]) -> FxHashMap<ConnectionId, Negotiated> {
-    // The last list that has a socket tells its sizes; one whose options changed was another.
+/// Sockets by their ends; `None`: two at the same ends, or one that is told otherwise.
+fn by_ends(all: impl Iterator<Item = Listed>) -> FxHashMap<(SocketAddr, SocketAddr), Option<Listed>> {
     let mut by_ends: FxHashMap<(SocketAddr, SocketAddr), Option<Listed>> = FxHashMap::default();
-    for l in lines(capture, "sockets", |_| true).filter_map(line) {
+    for l in all {
         let of = by_ends.entry((l.src, l.dst)).or_insert(Some(l));
         *of = of
             .filter(|o| (o.cookie, o.of.window_scaling, o.options) == (l.cookie, l.of.window_scaling, l.options))
             .map(|_| l);
+    }
+    by_ends
+}
+
+/// Of every socket that a list of this recording has, or whose other end one has.
+pub fn negotiated(
+    capture: &Capture,
+    connections: &[ConnectionRow],
+    seconds: &[SocketRow],
+) -> FxHashMap<ConnectionId, Negotiated> {
+    // The last list that has a socket tells its sizes; one whose options changed was another.
+    let mut by_ends = by_ends(lines(capture, "sockets", |_| true).filter_map(line));
+    // Of what opened and ended between two lists.
+    for (ends, l) in self::by_ends(seconds.iter().filter_map(ends::in_a_second)) {
+        by_ends.entry(ends).or_insert(l);
     }
     let listed = |src, dst| by_ends.get(&(src, dst)).copied().flatten();
     let ends_of = |c: &ConnectionRow| {
