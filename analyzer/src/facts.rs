@@ -16,7 +16,6 @@ use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
 use crate::reconstruct::datagrams::tables::{TurnRow, UDP_TURNS};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
-use crate::reconstruct::herds::HerdRow;
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
@@ -31,12 +30,11 @@ use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::{Counted, tables::SOFTIRQS, tables::SoftirqRow};
-use crate::reconstruct::tcp::Reads;
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
 use crate::reconstruct::transmit::tables::{TX, TxRow};
-use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, Spent};
+use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
@@ -109,6 +107,8 @@ pub struct Facts {
     pub behind: Vec<BehindRow>,
     /// When TCP sockets could not send on, by the peer's window, losses or a full send buffer, where that was long.
     pub halts: FxHashMap<ConnectionId, Vec<Halt>>,
+    /// The last send on each TCP socket that an event names.
+    pub last_sends: FxHashMap<ConnectionId, LastSend>,
     /// What threads of programs gave to and took from their devices (tun).
     pub by_program: Vec<ByProgram>,
     /// Packets that netfilter gave to a program and that went on when it had said so (NFQUEUE), in time order.
@@ -134,13 +134,13 @@ pub struct Facts {
     /// Which network namespaces addresses, processes and listening sockets are of, where lists say it.
     pub spaces: Spaces,
     /// Sockets that wake many threads at once, those with most wakings first.
-    pub herds: Vec<HerdRow>,
+    pub herds: Vec<crate::reconstruct::herds::HerdRow>,
     /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.
     pub poll_timers: Vec<(u16, i64)>,
     /// Time-outs (ETIMEDOUT) that sockets were told of.
     pub timed_out: Vec<TimedOut>,
     /// How TCP sockets were read, where events tell.
-    pub reads: FxHashMap<ConnectionId, Reads>,
+    pub reads: FxHashMap<ConnectionId, crate::reconstruct::tcp::Reads>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.

@@ -290,7 +290,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         },
     );
     let negotiated = match counted {
-        true => negotiated::negotiated(capture, &connections),
+        true => negotiated::negotiated(capture, &connections, &counters_over_time.sockets),
         false => FxHashMap::default(),
     };
     let drops = drops.rows(&drops::Hindsight {
@@ -335,6 +335,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         full_segments: tx.once.iter().filter_map(|(c, once)| Some((*c, once.full?))).collect(),
         behind: tx.behind,
         halts: tx.halts,
+        last_sends: tx.last_sends,
         by_program: identity.programs,
         reinjected: identity.reinjected,
         verdict_pauses: identity.pauses,

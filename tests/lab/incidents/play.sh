@@ -40,19 +40,20 @@ rule() {
     router nft add chain ip lab forward '{ type filter hook forward priority 0; }' 2> /dev/null
     router nft add rule ip lab forward "$@"
 }
-# path MS [DEVICE [EACH]]: a TUN device that holds packets so long; one bit of each so many'th that is large is another behind it
+# path MS [DEVICE [EACH [SCALE]]]: a TUN device that holds packets so long; one bit of each so many'th that is large is another behind it, and the window
+# scale of SYNs is SCALE
 path() {
     local device=${2:-tun0}
-    router python3 "$here/delay.py" "$device" "$1" "${3:-0}" &
+    router python3 "$here/delay.py" "$device" "$1" "${3:-0}" ${4:-} &
     for _ in $(seq 50); do
         router ip -br link show "$device" 2> /dev/null | grep -q UP && break
         sleep 0.1
     done
     router sysctl -qw net.ipv4.conf.all.rp_filter=0 "net.ipv4.conf.$device.rp_filter=0"
 }
-# delay MS: every packet, both ways, is so long on its way
+# delay MS [SCALE]: every packet, both ways, is so long on its way
 delay() {
-    path "$1"
+    path "$1" tun0 0 ${2:-}
     router ip route add default dev tun0 table 100
     router ip rule add iif rc lookup 100 pref 10
     router ip rule add iif rs lookup 100 pref 11

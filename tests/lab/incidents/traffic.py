@@ -220,6 +220,34 @@ def serve_source(port):
         threading.Thread(target=send, args=(listener.accept()[0],), daemon=True).start()
 
 
+def serve_copies(port, size=40000000, limit=0.0, chunk=16384):
+    """Sends each that asks a whole copy, and closes. limit: after so many seconds it cuts off a reader whose socket is full."""
+    listener = socket.create_server(("", port))
+
+    def copy(c):
+        try:
+            receive(c, 100)
+            c.setblocking(False)
+            left, began = size, time.time()
+            while left > 0:
+                part = min(chunk, left)
+                try:
+                    n = c.send(b"c" * part)
+                except BlockingIOError:
+                    n = 0
+                left -= n
+                if n < part and limit and time.time() - began > limit:
+                    break
+                if n < part:
+                    select.select([], [c], [], 1)
+        except (OSError, EOFError):
+            pass
+        c.close()
+
+    while True:
+        threading.Thread(target=copy, args=(listener.accept()[0],), daemon=True).start()
+
+
 def serve_feed(port, large=1000000, every=1.0, tick=0.05, send_buffer=2000000):
     """Sends on each connection: a small message each `tick`, with the time, and a large one each `every` seconds."""
 
@@ -953,6 +981,21 @@ def reports(watch, host, port, down=3000000, gap=1.5, receive_buffer=16384, paus
             time.sleep(pause)
         watch.done("report", at)
         time.sleep(gap / 2)
+
+
+def copies(watch, host, port, gap=0.1, leaves=0):
+    """Asks for a copy, again and again. leaves: after so many bytes it has enough."""
+    while watch.runs():
+        at, n = time.time(), 0
+        s = connect(host, port)
+        s.sendall(b"q" * 100)
+        while watch.runs() and (part := s.recv(65536)):
+            n += len(part)
+            if leaves and n > leaves:
+                break
+        s.close()
+        watch.done("copy of %d MB" % (n / 1e6), at)
+        time.sleep(gap)
 
 
 def feeds(watch, host, port, connections=1):

@@ -20,6 +20,7 @@ pub(crate) mod aside;
 mod before;
 mod checks;
 mod complete;
+mod cut_off;
 mod failed;
 mod fallback;
 mod handshakes;
@@ -48,6 +49,7 @@ pub use aborted::Aborted;
 pub use accepts::FailedAccepts;
 pub use before::Before;
 pub(crate) use checks::checking;
+pub use cut_off::CutOff;
 pub use failed::Failed;
 pub use fallback::Fallback;
 pub(crate) use fallback::fallbacks;
@@ -124,6 +126,9 @@ pub struct Opens {
     pub raced: Option<Raced>,
     /// Connections that another process kept open, which had a copy of their descriptors.
     pub inherited: Option<Inherited>,
+    /// The peer that a server cut off in the midst of one transfer after the other.
+    #[serde(skip)]
+    pub cut_off: Option<CutOff>,
     /// Connections that the kernel reset by itself, for want of memory or of orphans.
     pub orphans: Option<Orphans>,
     /// Listening sockets with many connections in their accept queue, before and after; the fullest first.
@@ -248,6 +253,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         to_itself: listens::to_itself(facts),
         raced: raced::raced(facts),
         inherited: inherited::inherited(facts),
+        cut_off: cut_off::cut_off(facts),
         orphans: orphans::orphans(facts),
         piled: piled::piled(facts),
         under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,

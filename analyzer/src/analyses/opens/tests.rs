@@ -3,6 +3,7 @@ mod aside;
 mod checks;
 mod closes;
 mod complete;
+mod cut_off;
 mod gone;
 mod handshakes;
 mod instead;

@@ -37,6 +37,8 @@ mod own_line;
 mod paced;
 mod peer;
 mod queues;
+mod reader;
+mod rescaled;
 mod restarts;
 mod senders;
 mod small;
@@ -61,6 +63,8 @@ pub use marked::Marked;
 pub use paced::Paced;
 pub use peer::PeerPart;
 pub use queues::DeviceQueue;
+pub use reader::Reader;
+pub use rescaled::{Disagreed, Held, OneSided, Rescaled};
 pub use restarts::Restarts;
 pub use senders::{CONNECTIONS, Flight, Sender};
 pub use small::Small;
@@ -132,6 +136,9 @@ pub struct Transmit {
     pub rtt_worst: BTreeMap<String, Id>,
     /// The same of `recovery`.
     pub recovery_worst: BTreeMap<&'static str, Id>,
+    /// What the two ends of connections do not believe alike of what they agreed on.
+    #[serde(skip)]
+    pub disagreed: Disagreed,
     /// What the recording lacks for this ledger.
     pub lacks: Vec<Reason>,
 }
@@ -208,6 +215,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
             Some(waits.fold(0i64, i64::saturating_add))
         }),
         peer: peer::peer_part(facts, units.rows()),
+        disagreed: rescaled::disagreed(facts, &connections),
         connections,
         initial,
         queues: queues::queues(facts),

@@ -9,6 +9,7 @@ use super::backoff::{self, Backoff};
 use super::initial::{self, Births, Initial};
 use super::marked::{self, Marked, Reductions};
 use super::paced::{self, Paced};
+use super::reader::{self, Reader};
 use super::restarts::{self, Around, Restarts};
 use super::small::{self, Small};
 use super::unscaled::{self, Unscaled};
@@ -67,6 +68,9 @@ pub struct Sender {
     pub backoff: Option<Backoff>,
     /// It is paced at one even rate.
     pub paced: Option<Paced>,
+    /// The socket that reads what it sends, where that is in the recording.
+    #[serde(skip)]
+    pub reader: Option<Reader>,
 }
 
 /// What a socket had in flight, and the windows it had then: of the probes at which something was.
@@ -159,6 +163,7 @@ pub(super) fn senders(facts: &Facts) -> Senders {
         s.marked = marked::marked(facts, &s, &reductions);
         s.backoff = backoff::backoff(facts, &s, samples);
         s.paced = paced::paced(facts, &s, &rows);
+        s.reader = reader::reader(facts, ConnectionId(s.connection));
         let began = initial::began(facts, &s, (&rows, samples), &births);
         (s, began)
     });
@@ -242,6 +247,7 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         marked: None,
         backoff: None,
         paced: None,
+        reader: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod named;
 mod opened;
 mod own_line;
 mod peer;
+mod rescaled;
 mod vanished;
 
 use super::Transmit;

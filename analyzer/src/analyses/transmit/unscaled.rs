@@ -3,6 +3,7 @@
 //! Needs `negotiated` (the lists of sockets), or both ends in `tcp_samples`: an end whose own window was beyond 65,535 bytes while
 //! the other never saw more than that of it cannot have scaled it.
 
+use super::reader::offered;
 use super::senders::Sender;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::tcp::tables::SampleRow;
@@ -47,17 +48,4 @@ pub(super) fn unscaled(facts: &Facts, s: &Sender, samples: &[&SampleRow]) -> Opt
         offered: offered.filter(|o| *o > WINDOW),
         rtt_ns: s.rtt.p50_ns?,
     })
-}
-
-/// The largest window that the one socket at the other end computed.
-fn offered(facts: &Facts, connection: ConnectionId) -> Option<u32> {
-    let c = facts.connections.get(connection.0 as usize)?;
-    let ends = (c.daddr, c.dport, c.saddr, c.sport);
-    let mut peers = facts
-        .connections
-        .iter()
-        .filter(|p| (p.saddr, p.sport, p.daddr, p.dport) == ends && c.saddr.is_some());
-    let peer = peers.next().filter(|_| peers.next().is_none())?.connection;
-    let of = facts.tcp_samples.iter().filter(|p| p.connection == peer);
-    of.map(|p| p.rcv_wnd).max()
 }

@@ -30,6 +30,7 @@ mod black_hole;
 mod closes;
 mod counted;
 mod cpus;
+mod cut_off;
 mod datagrams;
 mod dropped;
 mod drops;
@@ -72,6 +73,7 @@ pub(super) mod waited;
 mod waker;
 mod ways;
 mod whose;
+mod windows;
 
 pub(crate) use accepts::herd;
 #[cfg(test)]

@@ -3,18 +3,11 @@
 use super::sent::size;
 use super::sentences::{counted, duration, moment, or_dash, rate};
 use super::vanished::vanished;
+use super::windows::{disagreed, grouped, unscaled, window};
 use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit};
 
 /// Classes of a queue said one by one.
 const CLASSES: usize = 4;
-/// Fewest probes that say what window a connection had, and the shortest way on which its size is news, ns.
-const PROBES: u64 = 20;
-const FAR_NS: i64 = 1_000_000;
-/// Share of the time that a window must hold a connection, and be filled; and of its most that it must have nearly always.
-const MOSTLY: f64 = 0.5;
-const FULL: f64 = 0.8;
-const NEARLY: f64 = 0.9;
-
 /// A receiver for which others wait.
 fn blocked(b: &Blocked) -> String {
     let slept = match b.times {
@@ -37,58 +30,6 @@ fn blocked(b: &Blocked) -> String {
         b.first_ns as f64 / 1e9,
         b.others
     )
-}
-
-/// `65535` as `65,535`.
-fn grouped(n: u32) -> String {
-    match n {
-        0..=999 => n.to_string(),
-        _ => format!("{},{:03}", grouped(n / 1000), n % 1000),
-    }
-}
-
-fn unscaled(s: &Sender) -> Option<String> {
-    let u = s.unscaled.as_ref()?;
-    let reached = s
-        .mbit_per_s
-        .map_or_else(String::new, |r| format!(" (it reached {})", rate(r)));
-    let offered = u.offered.map_or_else(String::new, |o| {
-        format!("; the other end's socket would take {}", grouped(o))
-    });
-    Some(format!(
-        "{} was opened without window scaling: at most 65,535 bytes in flight, with {} to the ACK {} at most{reached}{offered}",
-        s.label,
-        duration(u.rtt_ns),
-        rate(u.most_mbit_per_s()),
-    ))
-}
-
-/// Held by the size of a window that is at its most nearly always: who reads slowly lets it shrink.
-pub(super) fn window(t: &Transmit) -> Option<String> {
-    let s = t
-        .most_held()
-        .filter(|s| s.held_by == Some("rwnd") && s.unscaled.is_none())?;
-    let (by, share) = s.limiters.first()?;
-    let f = s.flight.filter(|f| f.n >= PROBES && f.snd_wnd > 0)?;
-    let full = f.bytes as f64 >= FULL * f.snd_wnd as f64;
-    // Who reads late leaves it shut while nothing is in flight.
-    let open = (f.shrunk as f64) <= (1.0 - NEARLY) * f.n as f64;
-    let at_most = open && f.snd_wnd as f64 >= NEARLY * f.max_wnd as f64;
-    // A window a round trip.
-    let rate_of = s.mbit_per_s.filter(|r| *r > 0.0)?;
-    let turn = (f.bytes as f64 * 8_000.0 / rate_of) as i64;
-    let turn = Some(turn).filter(|ns| *ns >= FAR_NS)?;
-    (*by == "rwnd" && *share >= MOSTLY && full && at_most).then(|| {
-        format!(
-            "{} was held {:.0} % of the time it was busy by the size of its peer's receive window: {} in flight of {}, so much each {}: {}; that window stayed at its most, so its reader keeps up and the receive buffer is small (SO_RCVBUF, net.ipv4.tcp_rmem)",
-            s.label,
-            share * 100.0,
-            size(f.bytes),
-            size(f.snd_wnd),
-            duration(turn),
-            rate(rate_of)
-        )
-    })
 }
 
 fn restarts(s: &Sender) -> Option<String> {
@@ -360,6 +301,7 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_window = most(&|s| s.unscaled.as_ref().map(|_| bytes(s)))
         .and_then(unscaled)
         .or_else(|| window(t));
+    let of_window = disagreed(t).into_iter().chain(of_window);
     let of_idle = most(&|s| s.restarts.filter(|r| r.matter()).map(|r| r.wait_ns)).and_then(restarts);
     let of_size = most(&|s| s.small.as_ref().map(|_| bytes(s))).and_then(small);
     let of_marks = most(&|s| s.marked.map(|_| bytes(s))).and_then(marked);

@@ -36,6 +36,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.to_itself.is_some()
             || o.inherited.is_some()
             || o.orphans.is_some()
+            || o.cut_off.is_some()
             || !o.piled.is_empty()
             || o.taken_over.is_some()
             || o.raced.is_some()
@@ -143,7 +144,8 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
 /// What has a name.
 fn causes(o: &Opens) -> Vec<String> {
     let own = listens::causes(o).into_iter();
-    own.chain(accepts::causes(o))
+    own.chain(super::cut_off::causes(o))
+        .chain(accepts::causes(o))
         .chain(instead::causes(o))
         .chain(handshakes::causes(o))
         .chain(super::resets::causes(o))

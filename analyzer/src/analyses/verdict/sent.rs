@@ -238,7 +238,9 @@ pub(super) fn headline(t: &Transmit) -> String {
     let held = t.most_held().and_then(|c| Some((c, c.held_by?)));
     // Not twice.
     let held = held.filter(|(c, by)| *by != Stage::Recovery.name() || !super::black_hole::to_its_peer(t, &c.label));
-    let held = held.filter(|_| held_by_sender(t, speak(&t.total)).0 && super::named::window(t).is_none());
+    let held = held.filter(|_| {
+        held_by_sender(t, speak(&t.total)).0 && super::windows::window(t).is_none() && !super::windows::holds_up(t)
+    });
     let held = held.map_or_else(String::new, |(c, by)| {
         format!(", {} held most by {}", c.label, limiter(by))
     });
@@ -370,7 +372,7 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     // Short times are no news because less is certain of them.
     let doubtful = !sure && total.max_ns >= Some(SENDER_NOTICE_NS);
     let notice = held || in_none || doubtful || stuck || blind || late || t.tiny.is_some() || named;
-    let tone = match (t.black_hole.is_some(), notice) {
+    let tone = match (t.black_hole.is_some() || super::windows::holds_up(t), notice) {
         (true, _) => Tone::Bad,
         (false, true) => Tone::Notice,
         (false, false) => Tone::Ok,

@@ -48,7 +48,7 @@ pub struct SocketRow {
 }
 
 /// Words of a line that are numbers.
-pub const NUMBERS: [&str; 17] = [
+pub const NUMBERS: [&str; 20] = [
     "rqueue",
     "wqueue",
     "mem.rmem_alloc",
@@ -66,7 +66,19 @@ pub const NUMBERS: [&str; 17] = [
     "tcp.bytes_received",
     "tcp.snd_wnd",
     "tcp.rcv_wnd",
+    // What its SYNs agreed on: in no column.
+    "tcp.options",
+    "tcp.snd_wscale",
+    "tcp.rcv_wscale",
 ];
+
+impl SocketRow {
+    /// A number by its word.
+    pub fn number(&self, word: &str) -> Option<u64> {
+        let at = NUMBERS.iter().position(|n| *n == word)?;
+        self.numbers.get(at).copied().flatten()
+    }
+}
 
 type Id = (u64, String, u64);
 

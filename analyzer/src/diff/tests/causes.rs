@@ -48,6 +48,7 @@ fn what_one_side_alone_has_is_said_first() {
         own_window: None,
         delivered_ce: None,
         sizes: None,
+        ends: None,
     };
     healthy.negotiated.insert(unscaled, scaled);
     let v = of(&healthy, &f).verdict;

@@ -3,6 +3,7 @@
 use netmortem_formats::capture::{Snapshot, SnapshotWhen};
 
 use super::{Negotiated, Sizes, negotiated};
+use crate::counters::over_time::sockets::{self as over_time, SocketRow};
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, Script};
 
@@ -26,7 +27,7 @@ fn of(texts: &[&str]) -> Option<Negotiated> {
     }
     let facts = crate::analyze(&capture, &crate::ingest::Options::default());
     assert_eq!(facts.connections.len(), 1);
-    let via = negotiated(&capture, &facts.connections);
+    let via = negotiated(&capture, &facts.connections, &[]);
     assert_eq!(via, facts.negotiated);
     via.into_values().next()
 }
@@ -55,6 +56,7 @@ fn an_own_line_tells_options_and_sizes() {
             own_window: Some(false),
             delivered_ce: None,
             sizes,
+            ends: None,
         })
     };
     assert_eq!(of(&[&line("established", (src, dst), 7)]), told(true));
@@ -80,6 +82,7 @@ fn the_other_ends_line_tells_options_only() {
         own_window: None,
         delivered_ce: None,
         sizes: None,
+        ends: None,
     };
     assert_eq!(told, Some(expect));
 }
@@ -98,4 +101,76 @@ fn what_two_lists_tell_otherwise_or_none_tells_is_not_known() {
     assert_eq!(of(&[&line("established", ("10.9.9.9:1", "10.9.9.8:2"), 3)]), None);
     assert_eq!(of(&[&one[..60]]), None);
     assert_eq!(of(&[]), None);
+}
+
+#[test]
+fn both_ends_are_told_where_both_are_listed_by_their_cookies() {
+    let own = "netns=1 proto=tcp state=established src=10.0.0.1:1 dst=10.0.0.2:2 cookie=0x4d mem.rcvbuf=131072 tcp.options=7 tcp.snd_wscale=0 tcp.rcv_wscale=7\n";
+    let other = "netns=2 proto=tcp state=close_wait src=10.0.0.2:2 dst=10.0.0.1:1 cookie=0x4e mem.rcvbuf=65536 tcp.options=6 tcp.snd_wscale=7 tcp.rcv_wscale=9\n";
+    let with = |lists: &[&str], seconds: &[SocketRow], cookies: [Option<u64>; 2]| {
+        let lists: Vec<_> = lists.iter().map(|l| ("sockets", SnapshotWhen::End, *l)).collect();
+        let capture = crate::testing::listed(&lists);
+        let (mut a, mut b) = (crate::testing::tcp::connection(0), crate::testing::tcp::connection(1));
+        (b.saddr, b.sport, b.daddr, b.dport) = (a.daddr, a.dport, a.saddr, a.sport);
+        (a.cookie, b.cookie) = (cookies[0], cookies[1]);
+        (a.peer, b.peer) = (Some(b.connection), Some(a.connection));
+        let told = negotiated(&capture, &[a.clone(), b], seconds);
+        told.get(&a.connection).and_then(|n| n.ends)
+    };
+    let ends = |lists: &[&str], cookies| with(lists, &[], cookies);
+    let cookies = [Some(0x4d), Some(0x4e)];
+    let told = ends(&[own, other], cookies).unwrap();
+    assert_eq!((told.own.snd_wscale, told.own.rcv_wscale), (0, 7));
+    assert_eq!((told.peer.snd_wscale, told.peer.rcv_wscale), (7, 9));
+    assert_eq!((told.own.timestamps, told.peer.timestamps), (true, false));
+    assert!(told.own.sack && told.peer.sack && told.peer.window_scaling);
+    assert_eq!(told.peer_rcvbuf, Some(65_536));
+    // Another socket at the same ends, one of them in no list, not known which, two things told of one.
+    assert_eq!(ends(&[own, other], [Some(0x4d), Some(0x4f)]), None);
+    assert_eq!(ends(&[own], cookies), None);
+    assert_eq!(ends(&[own, other], [Some(0x4d), None]), None);
+    assert_eq!(
+        ends(&[own, other, &other.replace("rcv_wscale=9", "rcv_wscale=8")], cookies),
+        None
+    );
+    // A reading of a second tells of one that ended before the last list.
+    let row = SocketRow {
+        at_ns: 1,
+        ends: std::sync::Arc::new(over_time::Ends {
+            netns: 2,
+            proto: "tcp".into(),
+            cookie: 0x4e,
+            src: "10.0.0.2:2".into(),
+            dst: "10.0.0.1:1".into(),
+        }),
+        state: "established".into(),
+        gone: false,
+        numbers: over_time::NUMBERS.map(|word| match word {
+            "tcp.options" => Some(7),
+            "tcp.snd_wscale" => Some(7),
+            "tcp.rcv_wscale" => Some(8),
+            "mem.rcvbuf" => Some(70_000),
+            _ => None,
+        }),
+    };
+    let told = with(&[own], std::slice::from_ref(&row), cookies).unwrap();
+    assert_eq!((told.peer.rcv_wscale, told.peer_rcvbuf), (8, Some(70_000)));
+    // A list says more; one that opens has agreed on nothing yet; what is not told is not 0.
+    assert_eq!(
+        with(&[own, other], std::slice::from_ref(&row), cookies)
+            .unwrap()
+            .peer
+            .rcv_wscale,
+        9
+    );
+    let opening = SocketRow {
+        state: "syn_sent".into(),
+        ..row.clone()
+    };
+    assert_eq!(with(&[own], &[opening], cookies), None);
+    let untold = SocketRow {
+        numbers: [None; over_time::NUMBERS.len()],
+        ..row
+    };
+    assert_eq!(with(&[own], &[untold], cookies), None);
 }

@@ -121,6 +121,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
     Transmit {
         rows: in_order(&parts),
         sends: sent,
+        last_sends: t.sends.last,
         once,
         again,
         behind,

@@ -53,6 +53,6 @@ pub use halts::Halt;
 pub use held::Once;
 pub use largest::FullSegment;
 pub use routes::{Inputs, Walked, walk};
-pub use sends::Send;
+pub use sends::{LastSend, Send};
 pub use spent::Spent;
 pub use stages::Stage;

@@ -34,7 +34,7 @@ use super::halts::Halt;
 use super::held::Once;
 use super::ledger;
 use super::room::WAIT_CALLS;
-use super::sends::{SEND_CALLS, Send};
+use super::sends::{LastSend, SEND_CALLS, Send};
 use super::tables::TxRow;
 use super::tracker::Transmits;
 use crate::facts::ConnectionId;
@@ -88,6 +88,8 @@ pub struct Transmit {
     pub rows: Vec<TxRow>,
     /// Sends of applications on TCP sockets, in no order.
     pub sends: Vec<Send>,
+    /// The last of them on each socket.
+    pub last_sends: FxHashMap<ConnectionId, LastSend>,
     /// What held each socket, each moment counted once.
     pub once: FxHashMap<ConnectionId, Once>,
     /// (row of `retransmits`, segments of its frame), ascending.

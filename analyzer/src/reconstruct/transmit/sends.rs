@@ -88,10 +88,32 @@ pub(super) struct Sent {
     pub(super) tails: Vec<SkbId>,
 }
 
+/// The last send on a TCP socket that an event names: whether the socket took all of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LastSend {
+    /// When it returned.
+    pub at_ns: i64,
+    /// Bytes that it was to send (`msg_left` of its first round).
+    pub asked: u32,
+    /// Bytes that were taken.
+    pub taken: u32,
+    /// Sends before it on this socket that were taken whole, to the byte: none where something between counts otherwise (kTLS).
+    pub whole: u32,
+}
+
+impl LastSend {
+    /// A part of it was never sent by this call, nor by a later one.
+    pub fn in_part(&self) -> bool {
+        self.whole > 0 && self.taken < self.asked
+    }
+}
+
 /// All sends.
 #[derive(Debug, Default)]
 pub(super) struct Sends {
     pub(super) calls: Vec<Call>,
+    /// By socket.
+    pub(super) last: FxHashMap<ConnectionId, LastSend>,
     pub(super) appends: FxHashMap<ConnectionId, Vec<Append>>,
     pub(super) threads: FxHashMap<i32, Thread>,
 }
@@ -178,6 +200,16 @@ impl Sends {
             cut: false,
         });
         let total = u32::try_from(ret).unwrap_or(0);
+        if let Some(c) = connection.filter(|_| link == Confidence::Certain) {
+            let asked = marks.first().map_or(0, |m| u32::try_from(m.left).unwrap_or(0));
+            let of = self.last.entry(c).or_default();
+            *of = LastSend {
+                at_ns: e.ts,
+                asked,
+                taken: total,
+                whole: of.whole.saturating_add(u32::from(asked > 0 && asked == total)),
+            };
+        }
         if let Some(c) = connection.filter(|_| total > 0) {
             let begin = enter.unwrap_or((e.index, e.ts));
             let of = self.appends.entry(c).or_default();

@@ -10,6 +10,7 @@ mod again;
 mod binding;
 mod censored;
 mod fair_queue;
+mod last_send;
 mod old_kernels;
 mod refused;
 mod same_host;

@@ -278,6 +278,7 @@ fn a_transfer_that_fills_its_queue_finds_its_rate() {
             own_window: Some(own),
             delivered_ce: None,
             sizes: None,
+            ends: None,
         };
         f.negotiated.insert(ConnectionId(0), one);
     };

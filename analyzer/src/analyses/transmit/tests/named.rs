@@ -108,6 +108,7 @@ fn negotiated(window_scaling: bool, own_window: Option<bool>) -> Negotiated {
         own_window,
         delivered_ce: None,
         sizes: None,
+        ends: None,
     }
 }
 

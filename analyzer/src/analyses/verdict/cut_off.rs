@@ -1,0 +1,41 @@
+//! What the line on connections says of transfers that their server ended in their midst.
+
+use super::sent::size;
+use super::sentences::duration;
+use crate::analyses::opens::{CutOff, Opens};
+
+fn cut_off(c: &CutOff) -> String {
+    let task = match c.task.as_str() {
+        "" => String::new(),
+        task => format!(" ({task})"),
+    };
+    let bytes = |n: u32| size(n.into());
+    let anew = match c.asked {
+        Some(n) => format!(
+            " and asked for the same, by as many bytes as before ({}), so that it begins from the start each time (inferred)",
+            size(i64::try_from(n).unwrap_or(i64::MAX))
+        ),
+        None => String::new(),
+    };
+    let redis = match c.task.contains("redis") {
+        true => " (in redis client-output-buffer-limit, and then a full resynchronisation)",
+        false => "",
+    };
+    format!(
+        "{}{task} cut off {} in the midst of {} transfers, one after the other, every {} (p50), each after {} (p50): it closed the connection itself while its last send had been taken only in part ({} of {}) and the rest was never sent; {} was back within {}{anew}; neither the peer nor the network ended them: a limit of the server does, as one of the output that it buffers for a slow reader{redis}, or of the time of a transfer, or its program ends (inferred; its log may tell)",
+        c.at,
+        c.peer,
+        c.connections,
+        duration(c.every_ns),
+        size(c.bytes),
+        bytes(c.last_send.1),
+        bytes(c.last_send.0),
+        c.peer,
+        duration(c.again_ns),
+    )
+}
+
+/// What has a name.
+pub(super) fn causes(o: &Opens) -> Option<String> {
+    o.cut_off.as_ref().map(cut_off)
+}
