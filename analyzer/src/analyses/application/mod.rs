@@ -32,6 +32,7 @@ mod one_line;
 mod opening;
 mod others;
 mod parts;
+mod patience;
 mod paused;
 mod pools;
 mod released;

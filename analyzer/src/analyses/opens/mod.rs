@@ -20,6 +20,7 @@ pub(crate) mod aside;
 mod before;
 mod checks;
 mod complete;
+mod doors;
 mod failed;
 mod fallback;
 mod handshakes;

@@ -3,6 +3,7 @@ mod aside;
 mod checks;
 mod closes;
 mod complete;
+mod doors;
 mod gone;
 mod handshakes;
 mod instead;
