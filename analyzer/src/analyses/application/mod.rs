@@ -67,6 +67,7 @@ pub use one_line::OneLine;
 pub use opening::Opening;
 pub(crate) use others::Calls;
 pub use parts::{Part, Parts};
+pub use patience::Patience;
 pub use paused::{LEAST_NS as PAUSED_NS, Paused};
 pub(crate) use paused::{paused, tells};
 pub use pools::{Answered, Awaited};

@@ -14,6 +14,7 @@ use super::scans::{LOGINS, Scan, TELNET, up};
 use super::{doors, task};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 
 /// Fewest attempts, ports and hosts.
 const ATTEMPTS: usize = 6;
@@ -158,11 +159,20 @@ pub(super) fn scan(stranger: &Stranger<'_>) -> Option<Scan> {
     })
 }
 
-/// All of them.
+/// All of them, and those that began before the recording, of who is as strange at these ends.
 pub(super) fn knocks(facts: &Facts) -> impl Iterator<Item = ConnectionId> {
-    let all: Vec<ConnectionId> = (strangers(facts).into_iter().flat_map(|s| s.of))
-        .filter_map(|r| r.connection)
-        .collect();
+    let strangers = strangers(facts);
+    let of = || strangers.iter().flat_map(|s| &s.of);
+    let mut all: Vec<ConnectionId> = of().filter_map(|r| r.connection).collect();
+    let tried: FxHashSet<(IpAddr, End)> = of().filter_map(|r| Some((r.from?.0.to_canonical(), r.to?))).collect();
+    let tries = |c: &&ConnectionRow| {
+        let (from, to) = (c.saddr.map(|a| a.to_canonical()), c.daddr.map(|a| (a, c.dport)));
+        let unheard = c.bytes_in == 0 && c.bytes_out == 0;
+        unheard && from.zip(to).is_some_and(|key| tried.contains(&key))
+    };
+    let known: FxHashSet<ConnectionId> = (facts.opens.iter()).filter_map(|r| r.connection).collect();
+    let before = facts.connections.iter().filter(|_| !tried.is_empty()).filter(tries);
+    all.extend(before.map(|c| c.connection).filter(|c| !known.contains(c)));
     all.into_iter()
 }
 

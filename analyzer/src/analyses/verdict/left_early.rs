@@ -41,8 +41,7 @@ fn for_one_at_rest(w: &Waited, hops: usize) -> bool {
 }
 
 fn slept(s: &Slow) -> bool {
-    let held =
-        s.behind.is_some() || s.released.is_some() || s.kept.is_some() || s.metered.is_some() || s.opening.is_some();
+    let held = s.released.is_some() || s.kept.is_some() || s.metered.is_some() || s.opening.is_some();
     let waited = s.waited.as_ref().is_none_or(|w| for_one_at_rest(w, 1));
     s.at == "server" && !held && waited && s.parts.first().is_some_and(asleep)
 }
@@ -74,7 +73,7 @@ pub(super) fn how(g: &GivenUp) -> Option<String> {
         format!("{least} to {most}")
     };
     Some(format!(
-        ", while {} as long ({long} B) were answered, {} of them later than that (p50 {}), and others in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, or a time-out of theirs that is shorter than such always take (inferred)",
+        ", while {} as long ({long} B) were answered, {} of them later than that (p50 {}), and what else was asked came in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, or a time-out of theirs that is shorter than such always take (inferred)",
         counted(p.answered, "other", "others"),
         p.longer,
         duration(p.p50_ns)

@@ -2,8 +2,10 @@
 
 use std::net::Ipv4Addr;
 
+use netmortem_formats::capture::SnapshotWhen;
+
 use super::scans::{facts, told};
-use crate::SnapshotWhen;
+
 use crate::analyses::opens::scanning;
 use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
