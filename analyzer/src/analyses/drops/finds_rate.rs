@@ -149,9 +149,8 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     let fills = left > 0 && sent as f64 >= MOST * left as f64;
     let theirs = fills && enough && lost.iter().all(few);
     let fine = theirs && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c));
-    let transfers: Vec<ConnectionId> = lost.keys().copied().collect();
     let alone = || !others_wait(facts, &group.dev, &all) && !is_waited_for(facts, &during);
-    (fine && alone() && kept_full(facts, &group.dev, &transfers)).then_some(others)
+    (fine && alone() && kept_full(facts, &group.dev, &lost)).then_some(others)
 }
 
 /// Whose, from where, and where to.

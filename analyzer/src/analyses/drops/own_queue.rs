@@ -49,12 +49,15 @@ pub(super) fn is_waited_for(facts: &Facts, during: &FxHashMap<ConnectionId, (i64
 }
 
 /// Whether packets lay in it in most of the time that these lasted.
-pub(super) fn kept_full(facts: &Facts, dev: &str, all: &[ConnectionId]) -> bool {
+pub(super) fn kept_full(facts: &Facts, dev: &str, lost: &FxHashMap<ConnectionId, (i64, i64, u64)>) -> bool {
     let lay = facts.xmits.iter().filter(|p| p.dev.text() == dev);
     let lay = lay.filter_map(|p| Some((p.queued_ns?, p.started_ns?)));
     let lay: Vec<(i64, i64)> = union(lay.filter(|(from, to)| to > from).collect());
-    let rows = all.iter().filter_map(|c| facts.connections.get(c.0 as usize));
-    let lasted = union(rows.map(|r| (r.first_ns, r.last_ns)).collect());
+    let lasted = lost.iter().filter_map(|(c, (first, last, _))| {
+        let row = facts.connections.get(c.0 as usize)?;
+        Some((row.first_ns.min(*first), row.last_ns.max(*last)))
+    });
+    let lasted = union(lasted.collect());
     let whole = lasted
         .iter()
         .map(|l| l.1.saturating_sub(l.0))
