@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 use rustc_hash::FxHashMap;
 
 use super::left::{One, left};
+use super::patience::{Answers, Closed, Patience};
 use super::{hedged, server};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -59,6 +60,9 @@ pub struct GivenUp {
     pub wait: Distribution,
     /// The waits are alike: a time-out of the client.
     pub timeout: bool,
+    /// Others of their kind are waited for longer: long polls and the like, which their client left.
+    #[serde(skip)]
+    pub patience: Option<Patience>,
     /// It waited longer for others: it wanted the answer no more, and that is no time-out.
     pub hasty: bool,
     /// Those that the server answered later, when the connection was closed.
@@ -121,6 +125,8 @@ struct Group {
     /// Begin and time.
     answered: Vec<(i64, i64)>,
     rsts: u64,
+    /// Those given up, with the bytes of their last send.
+    closed: Vec<Closed>,
     /// Some answer is known.
     answers: bool,
 }
@@ -178,6 +184,7 @@ pub(crate) fn asked(facts: &Facts) -> Vec<Asked> {
             .or_insert(*c);
         let group = groups.entry(key).or_default();
         group.requests.push((sent, Some((left, one.later))));
+        group.closed.push((sent, left, bytes));
         group.answers |= one.later;
         group.rsts += one.rsts;
     }
@@ -196,13 +203,16 @@ pub(crate) fn asked(facts: &Facts) -> Vec<Asked> {
         }
     }
     let others = hedged::Answers::of(facts, groups.keys().map(|k| k.0));
+    let answers = (!groups.is_empty()).then(|| Answers::of(facts));
     let mut found: Vec<Asked> = (groups.into_iter())
         .filter(|(_, g)| g.answers)
         .filter_map(|(key, mut g)| {
             let name = of
                 .get(&key)
                 .map_or_else(|| SocketAddr::new(key.1.0, key.1.1).to_string(), |c| server(facts, *c));
-            let told = judged(facts, key, name, &mut g, &others)?;
+            let mut told = judged(facts, key, name, &mut g, &others)?;
+            let patience = answers.as_ref().filter(|_| facts.gaps.is_empty());
+            told.patience = patience.and_then(|a| a.patience(key.0, key.1, &g.closed));
             Some(Asked {
                 end: key.1,
                 requests: g.requests,
@@ -265,6 +275,7 @@ fn judged(
         of,
         wait,
         timeout: timeout && !hasty,
+        patience: None,
         later,
         rsts: group.rsts,
         first_ns: first.saturating_sub(start),

@@ -20,6 +20,7 @@ mod long_work;
 mod metered;
 mod one_line;
 mod others;
+mod patience;
 mod paused;
 mod released;
 mod servers;

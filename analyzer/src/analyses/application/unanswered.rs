@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::label;
+use super::patience::{Answers, Closed};
 use super::sockets::{Role, Socket};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
@@ -14,6 +15,8 @@ use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
 /// Longest time between a socket's close and its being told why, ns.
 const TOLD_NS: i64 = 1_000_000;
+/// That its own program closed it.
+const CLOSED: &str = "closed";
 /// Kept, at most.
 pub const KEPT: usize = 1000;
 
@@ -37,6 +40,9 @@ pub struct Unanswered {
     /// Others asked the same server in the second half of that time, or later, and were answered.
     #[serde(skip)]
     pub others: bool,
+    /// It was closed, and others of its kind are waited for longer (`patience.rs`).
+    #[serde(skip)]
+    pub patient: bool,
 }
 
 /// Lengths of a TLS record with an alert, encrypted: of TLS 1.3, and of 1.2 with AES-GCM.
@@ -140,16 +146,49 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
                     None => "recording",
                     Some((_, CLOSE_WAIT)) => "peer_closed",
                     Some((at, _)) if timed_out(c, at).is_some() => "timed_out",
-                    Some(_) => "closed",
+                    Some(_) => CLOSED,
                 },
                 retransmits,
+                patient: false,
                 others: others(c, send_ns.saturating_add(until.saturating_sub(send_ns) / 2)),
             })
         })
         .collect();
     all.sort_by_key(|u| (std::cmp::Reverse(u.waited_ns), u.connection));
     all.truncate(KEPT);
+    if facts.gaps.is_empty() && all.iter().any(|u| u.until == CLOSED) {
+        patient(facts, &mut all);
+    }
     all
+}
+
+/// Marks those that their client left before such are answered.
+fn patient(facts: &Facts, all: &mut [Unanswered]) {
+    let mut bytes: FxHashMap<(u32, i64), u64> = FxHashMap::default();
+    let closed = |u: &&Unanswered| u.until == CLOSED && u.retransmits == 0;
+    bytes.extend(all.iter().filter(closed).map(|u| ((u.connection, u.send_ns), 0)));
+    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
+        if let Some(of) = t.connection.and_then(|c| bytes.get_mut(&(c.0, t.start_ns))) {
+            *of = of.saturating_add(t.bytes.unwrap_or(0).into());
+        }
+    }
+    let key = |u: &Unanswered| {
+        let row = facts.connections.get(u.connection as usize)?;
+        Some((row.task, (row.daddr?.to_canonical(), row.dport)))
+    };
+    let mut by: BTreeMap<_, Vec<Closed>> = BTreeMap::new();
+    for u in all.iter().filter(closed) {
+        let of = bytes.get(&(u.connection, u.send_ns)).copied().unwrap_or(0);
+        if let Some(key) = key(u) {
+            let until = u.send_ns.saturating_add(u.waited_ns);
+            by.entry(key).or_default().push((u.send_ns, until, of));
+        }
+    }
+    let answers = Answers::of(facts);
+    by.retain(|(task, end), closed| answers.patience(*task, *end, closed).is_some());
+    for u in all {
+        u.patient = closed(&&*u) && key(u).is_some_and(|key| by.contains_key(&key));
+    }
 }
 
 /// Last sends that ask for nothing: as long as an alert of TLS (close_notify), on sockets that began with a longer message, as its handshake does.

@@ -1,16 +1,26 @@
 //! Losses by which transfers find the rate of a queue that they fill themselves: loss-based congestion control works so (RFC 5681, RFC 9438).
 //!
 //! Needs `drops` with their sockets and repairs, `connections`, `retransmits`, `responses`, `turnarounds`, `xmits`. Must not be said where anybody waits for an answer on such a connection,
-//! where much was lost, was not sent again, or only when a retransmission timer had run out, nor of a queue that is mostly others', of which others lose more than a few packets, or that drops by chance (netem).
+//! where much was lost, was not sent again, or only when a retransmission timer had run out, nor of a queue that is mostly others', of which others lose more than a few packets, in which they wait, or that
+//! drops by chance (netem); of one that is seldom full, or of a transfer whose thread answers somebody behind it (`own_queue.rs`).
+//!
+//! Which retransmission carries what was lost again is not known of all: of segments that a qdisc cut itself, and of such as TCP sends as new ones since its own
+//! host refused them (`tcp_transmit_skb` fails, `snd_nxt` stays). Of a connection on which no timer ran out each loss before a retransmission was seen by TCP.
+//! A transfer may have begun before the recording, or go on behind it: it is one where the same program sent as much to the same end by another connection.
+
+use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Group;
+use super::own_queue::{is_waited_for, kept_full, others_wait};
 use super::reasons::QUEUE_FULL;
 use crate::analyses::not_recorded;
 use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
+use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass, RetransmitRow};
 use crate::reconstruct::whose::Carries;
 
 /// Least payload of such a transfer, bytes.
@@ -22,6 +32,9 @@ const LOST_OWN_WINDOW: u64 = 6;
 const UNKNOWN: u64 = 50;
 /// And no more than so many, whatever waits for them.
 const OTHERS: u64 = 5;
+/// From a loss to a retransmission on that connection, at most, ns; and part of the lost segments that must be sent again in all, where which is which is not known.
+const SOON_NS: i64 = 1_000_000_000;
+const AGAIN: f64 = 0.5;
 /// Payload of a full segment, bytes.
 const SEGMENT: u64 = 1_448;
 /// Part of the losses that must be known to be sent again, and of what left by the device that must be the transfers'.
@@ -47,7 +60,16 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     if group.reason != QUEUE_FULL || by_chance || rows.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    let repaired = rows.iter().filter(|d| d.repair.is_some()).count() as f64;
+    let mut again: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
+    for (c, r) in facts.retransmits.iter().filter_map(|r| Some((r.connection?, r))) {
+        let times = std::iter::repeat_n(r.time_ns, r.segments.unwrap_or(1).max(1) as usize);
+        again.entry(c).or_default().extend(times);
+    }
+    again.values_mut().for_each(|of| of.sort_unstable());
+    let repaired = rows
+        .iter()
+        .filter(|d| d.repair.is_some() || sent_again(d, &again))
+        .count() as f64;
     if repaired < NEARLY * rows.len() as f64 || not_recorded(facts, &NEEDED).is_some() {
         return None;
     }
@@ -64,7 +86,18 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     let both = |c: ConnectionId| [Some(c), row(c).and_then(|r| r.peer)].into_iter().flatten();
     let all: FxHashSet<ConnectionId> = lost.keys().flat_map(|c| both(*c)).collect();
     // Others lose a few beside them.
-    lost.retain(|c, _| row(*c).is_some_and(|r| r.bytes_out >= BULK));
+    let bulk = |c: ConnectionId| row(c).is_some_and(|r| r.bytes_out >= BULK);
+    let whole: FxHashSet<Transfer> = lost
+        .keys()
+        .filter(|c| bulk(**c))
+        .filter_map(|c| transfer(row(*c)?))
+        .collect();
+    let cut = |c: ConnectionId| {
+        let like = row(c).and_then(transfer).is_some_and(|t| whole.contains(&t));
+        like && !bulk(c) && goes_on(facts, c)
+    };
+    let cut: FxHashSet<ConnectionId> = lost.keys().copied().filter(|c| cut(*c)).collect();
+    lost.retain(|c, _| bulk(*c) || cut.contains(c));
     let theirs: u64 = lost.values().map(|l| l.2).fold(0, u64::saturating_add);
     let others = (rows.len() as u64).saturating_sub(theirs);
     if others > OTHERS || others.saturating_mul(UNKNOWN) > rows.len() as u64 {
@@ -97,8 +130,13 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
         let own = facts.negotiated.get(c).and_then(|n| n.own_window) == Some(true);
         let part = if own { LOST_OWN_WINDOW } else { LOST };
         let bytes = lost.2.saturating_mul(SEGMENT);
-        row(*c).is_some_and(|r| bytes.saturating_mul(part) <= r.bytes_out)
+        // What begins at the end of the recording has lost in its slow start, and sent little.
+        cut.contains(c) || row(*c).is_some_and(|r| bytes.saturating_mul(part) <= r.bytes_out)
     };
+    // Of all that these lost, whichever it is.
+    let unlinked = rows.iter().filter(|d| d.repair.is_none()).count();
+    let resent: usize = lost.keys().filter_map(|c| again.get(c)).map(Vec::len).sum();
+    let enough = unlinked <= rows.len() / 10 || resent as f64 >= AGAIN * theirs as f64;
     let sent: u64 = lost
         .keys()
         .filter_map(|c| Some(row(*c)?.bytes_out))
@@ -109,6 +147,34 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
         .filter(|p| p.started_ns.is_some() && p.dev.text() == group.dev);
     let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
     let fills = left > 0 && sent as f64 >= MOST * left as f64;
-    let theirs = fills && lost.iter().all(few);
-    (theirs && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c))).then_some(others)
+    let theirs = fills && enough && lost.iter().all(few);
+    let fine = theirs && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c));
+    let alone = || !others_wait(facts, &group.dev, &all) && !is_waited_for(facts, &during);
+    (fine && alone() && kept_full(facts, &group.dev, &lost)).then_some(others)
+}
+
+/// Whose, from where, and where to.
+type Transfer = (Name, IpAddr, (IpAddr, u16));
+
+fn transfer(r: &ConnectionRow) -> Option<Transfer> {
+    Some((r.task, r.saddr?, (r.daddr?, r.dport)))
+}
+
+/// It was not closed in the recording.
+fn goes_on(facts: &Facts, c: ConnectionId) -> bool {
+    let open = [ESTABLISHED, SYN_SENT, SYN_RECV];
+    let mut states = facts
+        .tcp_states
+        .iter()
+        .filter(|s| s.kind == "sock" && s.connection == c);
+    facts.capture.recorded("sock:inet_sock_set_state") && states.all(|s| open.contains(&s.state))
+}
+
+/// Something was sent again on its connection soon.
+fn sent_again(d: &DropRow, again: &FxHashMap<ConnectionId, Vec<i64>>) -> bool {
+    let of = d.owner.and_then(|o| again.get(&o.connection?));
+    of.is_some_and(|of| {
+        let next = of.get(of.partition_point(|t| *t < d.time_ns));
+        next.is_some_and(|t| t.saturating_sub(d.time_ns) <= SOON_NS)
+    })
 }

@@ -5,6 +5,7 @@ mod full;
 mod meanwhile;
 mod membership;
 mod noise;
+mod own_queue;
 mod refused;
 mod sizes;
 

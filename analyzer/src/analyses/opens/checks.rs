@@ -113,7 +113,8 @@ pub(crate) fn checking(facts: &Facts) -> FxHashSet<ConnectionId> {
         .collect()
 }
 
-fn every(of: &[&OpenRow]) -> Option<i64> {
+/// The distance of attempts that are as far from each other.
+pub(super) fn every(of: &[&OpenRow]) -> Option<i64> {
     let mut starts: Vec<i64> = of.iter().map(|o| o.start_ns).collect();
     starts.sort_unstable();
     let gaps: Vec<i64> = starts.windows(2).map(|w| w[1].saturating_sub(w[0])).collect();

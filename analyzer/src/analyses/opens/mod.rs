@@ -21,6 +21,7 @@ mod before;
 mod checks;
 mod complete;
 mod cut_off;
+mod doors;
 mod failed;
 mod fallback;
 mod handshakes;

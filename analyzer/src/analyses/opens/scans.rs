@@ -36,7 +36,7 @@ const KNOCKS: usize = 3;
 /// once more than another.
 const ROUND: usize = 8;
 const ROUNDS: u64 = 2;
-const NO_ANSWER: [OpenEnd; 3] = [OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
+pub(super) const NO_ANSWER: [OpenEnd; 3] = [OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
 
 /// Attempts of one program that were refused at many ports, or had no answer there.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -213,7 +213,7 @@ fn swept<K: Ord>(each: impl Iterator<Item = (K, u64)>) -> BTreeSet<K> {
     turns.map(|(key, _)| key).collect()
 }
 
-fn apart(ports: impl Iterator<Item = u16>) -> bool {
+pub(super) fn apart(ports: impl Iterator<Item = u16>) -> bool {
     let ends = ports.fold((u16::MAX, u16::MIN), |(least, most), p| (least.min(p), most.max(p)));
     ends.1.saturating_sub(ends.0) >= APART
 }

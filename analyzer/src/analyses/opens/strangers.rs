@@ -1,6 +1,6 @@
 //! An address whose programs try the logins of several hosts, have no answer from any, and do nothing else: a stranger that looks for an open one. Or one, whatever else
 //! it does, that tries ports of one host in rounds, with logins among them of which hardly a host has both, SSH and RDP: that may be a
-//! monitor, too, which is said.
+//! monitor, too, which is said. Or one that knocks at many doors (`doors.rs`).
 //!
 //! Needs `opens`, `connections`. Each attempt may be of another process, so the address tells them together. Must not take for one: an address
 //! that ever had a connection, that tries a port of another kind, one host only (but for those rounds), or a port that others were answered at; who waits until a SYN is sent again.
@@ -11,9 +11,10 @@ use std::net::IpAddr;
 use rustc_hash::FxHashSet;
 
 use super::scans::{LOGINS, Scan, TELNET, up};
-use super::task;
+use super::{doors, task};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::{End, FIRST_SYN_NS, OpenEnd, OpenRow};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 
 /// Fewest attempts, ports and hosts.
 const ATTEMPTS: usize = 6;
@@ -29,6 +30,8 @@ const RDP: u16 = 3389;
 /// Attempts of one.
 pub(super) struct Stranger<'f> {
     pub of: Vec<&'f OpenRow>,
+    /// They were refused; else they had no answer.
+    pub refused: bool,
     /// A monitor that checks logins does the same.
     pub or_monitor: bool,
 }
@@ -85,10 +88,29 @@ pub(super) fn strangers(facts: &Facts) -> Vec<Stranger<'_>> {
         many && telnet && !speaks.contains(from) && of.iter().all(knock)
     });
     in_rounds.retain(|(from, _), _| !by.contains_key(from));
-    let each = |or_monitor| move |of| Stranger { of, or_monitor };
-    (by.into_values().map(each(false)))
-        .chain(in_rounds.into_values().map(each(true)))
-        .collect()
+    let each = |or_monitor, refused| {
+        move |of| Stranger {
+            of,
+            refused,
+            or_monitor,
+        }
+    };
+    let mut all: Vec<Stranger<'_>> = (by.into_values().map(each(false, false)))
+        .chain(in_rounds.into_values().map(each(true, false)))
+        .collect();
+    // Refused or not answered: each by itself.
+    let told: FxHashSet<_> = all.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
+    for of in doors::doors(facts) {
+        let others = of.into_iter().filter(|r| !told.contains(&r.connection));
+        let (refused, silent): (Vec<_>, Vec<_>) = others.partition(|r| r.end == OpenEnd::Refused);
+        let parts = [(refused, true), (silent, false)].into_iter();
+        all.extend(
+            parts
+                .filter(|(of, _)| !of.is_empty())
+                .map(|(of, refused)| each(false, refused)(of)),
+        );
+    }
+    all
 }
 
 /// Whether the ports are tried as often each, all attempts are among these (`all` says how many there are), and both logins are among them.
@@ -131,17 +153,26 @@ pub(super) fn scan(stranger: &Stranger<'_>) -> Option<Scan> {
         address: hosts.first().filter(|_| hosts.len() == 1).map(IpAddr::to_string),
         each: ends.values().copied().max().unwrap_or(0),
         first_ns: first.start_ns,
-        refused: false,
+        refused: stranger.refused,
         at_once: false,
         or_monitor: stranger.or_monitor,
     })
 }
 
-/// All of them.
+/// All of them, and those that began before the recording, of who is as strange at these ends.
 pub(super) fn knocks(facts: &Facts) -> impl Iterator<Item = ConnectionId> {
-    let all: Vec<ConnectionId> = (strangers(facts).into_iter().flat_map(|s| s.of))
-        .filter_map(|r| r.connection)
-        .collect();
+    let strangers = strangers(facts);
+    let of = || strangers.iter().flat_map(|s| &s.of);
+    let mut all: Vec<ConnectionId> = of().filter_map(|r| r.connection).collect();
+    let tried: FxHashSet<(IpAddr, End)> = of().filter_map(|r| Some((r.from?.0.to_canonical(), r.to?))).collect();
+    let tries = |c: &&ConnectionRow| {
+        let (from, to) = (c.saddr.map(|a| a.to_canonical()), c.daddr.map(|a| (a, c.dport)));
+        let unheard = c.bytes_in == 0 && c.bytes_out == 0;
+        unheard && from.zip(to).is_some_and(|key| tried.contains(&key))
+    };
+    let known: FxHashSet<ConnectionId> = (facts.opens.iter()).filter_map(|r| r.connection).collect();
+    let before = facts.connections.iter().filter(|_| !tried.is_empty()).filter(tries);
+    all.extend(before.map(|c| c.connection).filter(|c| !known.contains(c)));
     all.into_iter()
 }
 

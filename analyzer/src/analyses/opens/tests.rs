@@ -4,6 +4,7 @@ mod checks;
 mod closes;
 mod complete;
 mod cut_off;
+mod doors;
 mod gone;
 mod handshakes;
 mod instead;

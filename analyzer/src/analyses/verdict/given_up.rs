@@ -1,5 +1,6 @@
 //! What is said of requests that their client gave up.
 
+use super::left_early;
 use super::sentences::{counted, duration, or_dash, per_second};
 use super::waited::chain;
 use crate::analyses::application::{Application, GivenUp};
@@ -16,8 +17,9 @@ const WAITS: i64 = 4;
 /// The group with most of them that is worth a word.
 fn first(a: &Application) -> Option<&GivenUp> {
     let worth = || a.given_up.iter().filter(|g| g.requests.saturating_mul(ONE_IN) >= g.of);
-    let waited = worth().find(|g| !hedged(g) && !g.hasty);
-    waited
+    let waited = || worth().filter(|g| !hedged(g) && !g.hasty);
+    (waited().find(|g| !left_early::left(a, g)))
+        .or_else(|| waited().next())
         .or_else(|| worth().find(|g| !hedged(g)))
         .or_else(|| worth().next())
 }
@@ -53,7 +55,12 @@ pub(crate) fn hedged(g: &GivenUp) -> bool {
 /// Most requests of that program and server at that time were, and it had waited for them.
 pub(super) fn most_given_up(a: &Application) -> bool {
     let most = |g: &GivenUp| g.requests >= MANY && g.requests.saturating_mul(2) > g.of;
-    first(a).is_some_and(|g| !hedged(g) && !g.hasty && most(g))
+    first(a).is_some_and(|g| !hedged(g) && !g.hasty && !left_early::left(a, g) && most(g))
+}
+
+/// It is known to have waited for them, or may have.
+pub(super) fn names_cause(a: &Application) -> bool {
+    first(a).is_some_and(|g| !left_early::left(a, g))
 }
 
 /// The sentence, without its point.
@@ -70,6 +77,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
         true => format!("from {} on", s(g.first_ns)),
         false => format!("from {} to {}", s(g.first_ns), s(g.last_ns)),
     };
+    let left = left_early::how(g).filter(|_| left_early::left(a, g));
     let how = match g.timeout {
         _ if hedged(g) => format!(
             ", right when another server, which it had asked later, had answered ({} of them): hedged requests, whose slower ones nobody waits for (inferred)",
@@ -79,6 +87,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
             " (it waited longer for {} that were answered: no time-out, it wanted these no more, as when somebody types on; inferred)",
             g.longer
         ),
+        _ if left.is_some() => left.unwrap_or_default(),
         true => " (a time-out of its own, inferred: all alike)".to_owned(),
         false => format!(", max {}", or_dash(g.wait.max_ns)),
     };

@@ -51,6 +51,12 @@ pub(super) struct Vain {
 const FEW: usize = 5;
 const PART: u64 = 10;
 
+/// All others but those that their clients left before such are answered.
+fn wanted<'u>(a: &Application, all: &[&'u Unanswered]) -> Vec<&'u Unanswered> {
+    let left = |u: &&&Unanswered| !super::left_early::left_one(a, u);
+    all.iter().filter(left).copied().collect()
+}
+
 /// Some wait when the recording ends, at servers that answer: a message that asks for nothing, or for something that has not happened.
 fn may_be_meant(a: &Application, all: &[&Unanswered]) -> bool {
     let answered = |u: &&&Unanswered| {
@@ -115,7 +121,21 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
         1 => format!("1 request{whose} had no answer {which}{idle}{early}{gone}"),
         n => format!("{n} requests{whose} had no answer, one {which}{idle}{early}{gone}"),
     };
-    let hurt = !may_be_meant(a, &all);
+    let wanted = wanted(a, &all);
+    let says = match all.len().saturating_sub(wanted.len()) {
+        0 => says,
+        n => {
+            let which = if n == all.len() {
+                String::new()
+            } else {
+                format!("{n} of them ")
+            };
+            format!(
+                "{says}; {which}closed where others as long are waited for longer, as long polls are, whose client left (inferred)"
+            )
+        }
+    };
+    let hurt = !wanted.is_empty() && !may_be_meant(a, &wanted);
     Some(Vain { says, hurt })
 }
 

@@ -45,6 +45,7 @@ mod inside_tcp;
 mod instead;
 mod itself;
 mod kept;
+mod left_early;
 mod listens;
 mod long_work;
 mod named;
@@ -296,7 +297,7 @@ pub fn answer(
                 Line {
                     minor: application.findings().is_some_and(application::small),
                     names_cause: application.findings().is_some_and(|a| {
-                        given_up::given_up(a).is_some() || !turns::causes(a).is_empty() || turns::for_a_lock(a)
+                        given_up::names_cause(a) || !turns::causes(a).is_empty() || turns::for_a_lock(a)
                     }),
                     ..in_words(
                         line(

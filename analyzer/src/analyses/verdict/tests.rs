@@ -5,6 +5,7 @@ mod drops;
 mod echo;
 mod follows;
 mod full;
+mod left_early;
 mod once;
 mod paths;
 mod queued;

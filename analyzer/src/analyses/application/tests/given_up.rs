@@ -16,7 +16,7 @@ use crate::reconstruct::transmit::tables::TxRow;
 /// Calls, ten a second: those of the first 2 s are answered after 50 ms, the others given up after `wait(n)`.
 const CALLS: u32 = 60;
 
-fn state(c: u32, ns: i64, state: i32) -> StateRow {
+pub(super) fn state(c: u32, ns: i64, state: i32) -> StateRow {
     crate::testing::tcp::state(c, state, ns)
 }
 
@@ -80,7 +80,7 @@ fn facts(wait: impl Fn(u32) -> i64) -> Facts {
     f
 }
 
-fn came(c: u32, ns: i64) -> RxRow {
+pub(super) fn came(c: u32, ns: i64) -> RxRow {
     RxRow {
         connection: Some(ConnectionId(c)),
         bytes: Some(10),

@@ -37,6 +37,7 @@ fn facts(silence: i64) -> (Facts, Vec<Unanswered>) {
             until: "closed",
             retransmits: 5,
             others: true,
+            patient: false,
         });
     }
     (f, vain)

@@ -15,13 +15,13 @@ use crate::reconstruct::drops::{CHECKSUM, Repair};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::whose::{Carries, Owner};
 
-const MS: i64 = 1_000_000;
+pub(super) const MS: i64 = 1_000_000;
 
 fn host(last: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, 0, last).into()
 }
 /// Connection `n`, from a local end to a remote one.
-fn connection(n: u32, from: (u8, u16), to: (u8, u16)) -> ConnectionRow {
+pub(super) fn connection(n: u32, from: (u8, u16), to: (u8, u16)) -> ConnectionRow {
     ConnectionRow {
         saddr: Some(host(from.0)),
         sport: from.1,
@@ -41,7 +41,7 @@ fn with(reason: &str, place: &str) -> Facts {
     });
     f
 }
-fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
+pub(super) fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
     let mut row = drop_row(at, 3, 0x10, Some(false));
     row.owner = Some(Owner {
         connection: Some(ConnectionId(connection)),
@@ -53,7 +53,7 @@ fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
     f.drops.push(row);
 }
 /// A real recording, for its rows.
-fn rpc() -> Facts {
+pub(super) fn rpc() -> Facts {
     crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &crate::ingest::Options::default())
 }
 fn told(f: &Facts) -> (Drops, Line) {
@@ -202,7 +202,7 @@ fn left(f: &mut Facts, dev: &str, bytes: u64, during: std::ops::Range<i64>) {
 }
 
 /// One transfer of 10 MB loses so many packets.
-fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
+pub(super) fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
     let mut f = with("QDISC_DROP", "__dev_queue_xmit");
     f.connections = vec![ConnectionRow {
         bytes_out: 10_000_000,

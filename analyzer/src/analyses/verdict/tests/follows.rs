@@ -102,6 +102,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
             until: "closed",
             retransmits: 1,
             others: true,
+            patient: false,
         };
         let application = crate::analyses::application::Application {
             unanswered: vec![unanswered],

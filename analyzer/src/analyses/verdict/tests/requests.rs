@@ -259,6 +259,7 @@ fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswer
         until,
         retransmits,
         others: true,
+        patient: false,
     }
 }
 

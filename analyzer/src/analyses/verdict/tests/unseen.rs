@@ -60,6 +60,7 @@ fn idle_connections_that_something_forgot() {
         until: "closed",
         retransmits: 5,
         others: true,
+        patient: false,
     };
     let a = Application {
         unanswered: (0..4).map(vain).collect(),

@@ -1,0 +1,86 @@
+//! A queue that transfers fill by themselves: does anybody else wait in it, does anybody wait for them, and do they keep it full?
+//!
+//! Needs `tx`, `xmits`, `connections`, `turnarounds`. What is asked here makes a loss by which a transfer finds its rate somebody's trouble.
+//! Where no packet is known to have lain in the queue it is not known whether it was kept full, and nothing is said against it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::transmit::stages::Stage;
+use crate::reconstruct::transmit::tables::TxKind;
+
+/// Others' packets that lay so long in it, ns, and so many of them, waited.
+const WAIT_NS: i64 = 5_000_000;
+const WAITED: usize = 5;
+/// Part of a transfer's time in which some packet must lie in the queue: else something keeps it far below its rate.
+const FULL: f64 = 0.5;
+
+/// Whether what others sent by this device lay behind them: data, SYNs, datagrams.
+pub(super) fn others_wait(facts: &Facts, dev: &str, theirs: &FxHashSet<ConnectionId>) -> bool {
+    let others = facts.tx.iter().filter(|t| t.dev.text() == dev);
+    let others = others.filter(|t| match t.kind {
+        TxKind::Tcp | TxKind::TcpControl | TxKind::TcpUnknown => t.connection.is_some_and(|c| !theirs.contains(&c)),
+        TxKind::Udp => true,
+        TxKind::Other => false,
+    });
+    let waited = others.filter(|t| t.stage(Stage::Qdisc) >= Some(WAIT_NS));
+    waited.take(WAITED + 1).count() > WAITED
+}
+
+/// Whether a thread that sends or reads one of them answered somebody else only when that had lost its last: it may have answered by it.
+pub(super) fn is_waited_for(facts: &Facts, during: &FxHashMap<ConnectionId, (i64, i64)>) -> bool {
+    let mut threads: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+    for (c, times) in during {
+        let pid = facts.connections.get(c.0 as usize).map(|row| row.pid);
+        if let Some(pid) = pid.filter(|pid| *pid > 0) {
+            threads.entry(pid).or_default().push(*times);
+        }
+    }
+    let mut others = facts.turnarounds.iter().filter(|t| !during.contains_key(&t.connection));
+    others.any(|t| {
+        let of = threads
+            .get(&t.sender_pid)
+            .into_iter()
+            .chain(threads.get(&t.pid))
+            .flatten();
+        let (from, to) = (t.start_ns(), t.send_ns);
+        of.into_iter().any(|(first, last)| from <= *first && to >= *last)
+    })
+}
+
+/// Whether packets lay in it in most of the time that these lasted.
+pub(super) fn kept_full(facts: &Facts, dev: &str, lost: &FxHashMap<ConnectionId, (i64, i64, u64)>) -> bool {
+    let lay = facts.xmits.iter().filter(|p| p.dev.text() == dev);
+    let lay = lay.filter_map(|p| Some((p.queued_ns?, p.started_ns?)));
+    let lay: Vec<(i64, i64)> = union(lay.filter(|(from, to)| to > from).collect());
+    let lasted = lost.iter().filter_map(|(c, (first, last, _))| {
+        let row = facts.connections.get(c.0 as usize)?;
+        Some((row.first_ns.min(*first), row.last_ns.max(*last)))
+    });
+    let lasted = union(lasted.collect());
+    let whole = lasted
+        .iter()
+        .map(|l| l.1.saturating_sub(l.0))
+        .fold(0, i64::saturating_add);
+    let mut full = 0i64;
+    for (from, to) in &lasted {
+        let first = lay.partition_point(|l| l.1 <= *from);
+        let within = lay.get(first..).unwrap_or_default().iter().take_while(|l| l.0 < *to);
+        full = within.fold(full, |sum, l| {
+            sum.saturating_add(l.1.min(*to).saturating_sub(l.0.max(*from)))
+        });
+    }
+    lay.is_empty() || full as f64 >= FULL * whole as f64
+}
+
+fn union(mut of: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    of.sort_unstable();
+    let mut out: Vec<(i64, i64)> = vec![];
+    for (from, to) in of {
+        match out.last_mut() {
+            Some(last) if last.1 >= from => last.1 = last.1.max(to),
+            _ => out.push((from, to)),
+        }
+    }
+    out
+}

@@ -1,0 +1,153 @@
+//! What is said of requests that their client left before such are answered.
+
+use super::requests::{MS, mostly_fast};
+use super::turns::{both, part, server, slow};
+use crate::analyses::application::{Application, GivenUp, Patience, Slow, Unanswered, Waited};
+use crate::analyses::verdict::Tone;
+use crate::analyses::verdict::application::{application, headline};
+use crate::stat::Distribution;
+
+const FRONT: &str = "10.0.0.1:80";
+const BEHIND: &str = "10.0.0.2:8080";
+
+fn rest(n: u64) -> Slow {
+    let mut s = slow("server", n, 5_000 * MS);
+    s.parts = vec![part("asleep_in", Some("epoll_wait"), 1, 0.98)];
+    s
+}
+
+/// Slow answers that waited for those of the server behind, whose thread did this meanwhile.
+fn waited(did: crate::analyses::application::Part) -> Slow {
+    let mut s = rest(12);
+    s.waited = Some(Waited {
+        kind: "answer",
+        of: BEHIND.into(),
+        ns: 1,
+        share: 0.99,
+        there: Some(("cms/9".into(), did)),
+        window: false,
+        next: None,
+        released: None,
+        silent: None,
+    });
+    s
+}
+
+fn asleep() -> crate::analyses::application::Part {
+    part("asleep_in", Some("epoll_wait"), 1, 0.97)
+}
+
+/// 10 of 200 were closed after 2.5 s, and the server asked its own behind for each.
+fn site(front: Slow, behind: Slow, patient: bool) -> Application {
+    let wait = Distribution::of(vec![2_500 * MS; 10], 0);
+    let given = GivenUp {
+        task: "browser".into(),
+        server: FRONT.into(),
+        requests: 10,
+        of: 200,
+        wait,
+        timeout: true,
+        patience: patient.then_some(Patience {
+            answered: 20,
+            p50_ns: 6_180 * MS,
+            longer: 20,
+            bytes: (78, 78),
+        }),
+        hasty: false,
+        later: 0,
+        hedged: 0,
+        first_ns: 700 * MS,
+        last_ns: 14_000 * MS,
+        longer: 19,
+        rsts: 0,
+        opened_before: None,
+        opened_meanwhile: None,
+    };
+    let closed = |n: u32| Unanswered {
+        connection: n,
+        label: format!("10.0.0.1:{} > {BEHIND}", 40_000 + n),
+        task: "nginx".into(),
+        send_ns: 0,
+        waited_ns: 2_500 * MS,
+        until: "closed",
+        retransmits: 0,
+        others: true,
+        patient,
+    };
+    Application {
+        given_up: vec![given],
+        unanswered: (0..10).map(closed).collect(),
+        duration_ns: 15_000 * MS,
+        ..both(vec![
+            server(FRONT, mostly_fast(), vec![front], 0),
+            server(BEHIND, mostly_fast(), vec![behind], 0),
+        ])
+    }
+}
+
+#[test]
+fn held_requests_that_were_left_are_worth_a_look_with_both_readings() {
+    let a = site(waited(asleep()), rest(12), true);
+    let (tone, said) = application(&a);
+    assert_eq!(tone, Tone::Notice);
+    let both = "browser gave up 10 of 200 requests to 10.0.0.1:80 without an answer, closing their connections after p50 2.500 s, while 20 others as long (78 B) were answered, 20 of them later than that (p50 6.180 s), and what else was asked came in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, or a time-out of theirs that is shorter than such always take (inferred)";
+    assert!(headline(&a).contains(both), "{}", headline(&a));
+    let closed = "10 requests of nginx had no answer, one (10.0.0.1:40000 > 10.0.0.2:8080) for 2.500 s until its socket was closed; closed where others as long are waited for longer, as long polls are, whose client left (inferred)";
+    assert!(said.contains(closed), "{said}");
+    assert!(!super::super::given_up::names_cause(&a));
+    // It is a time-out where nothing tells of others.
+    let a = site(waited(asleep()), rest(12), false);
+    assert_eq!(application(&a).0, Tone::Bad);
+    assert!(headline(&a).contains("a time-out of its own, inferred: all alike"));
+    assert!(super::super::given_up::names_cause(&a));
+}
+
+/// A lock, a CPU, a quota, another thread, an upstream that nobody saw, or one that waits for such itself.
+#[test]
+fn a_server_that_something_holds_up_stays_loud() {
+    let loud = |front: Slow, behind: Slow| {
+        let a = site(front, behind, true);
+        assert_eq!(application(&a).0, Tone::Bad);
+        assert!(!application(&a).1.contains("whose client left"));
+        a
+    };
+    for held in [
+        part("asleep_in", Some("futex"), 1, 0.97),
+        part("asleep_in", Some("uninterruptible"), 1, 0.97),
+        part("run_queue", None, 1, 0.97),
+        part("running", None, 1, 0.97),
+        part("asleep_in", Some("epoll_wait"), 1, 0.6),
+    ] {
+        let mut own = rest(12);
+        own.parts = vec![held.clone()];
+        let a = loud(waited(held), own);
+        assert!(headline(&a).contains("a time-out of its own"));
+    }
+    let mut by_thread = asleep();
+    by_thread.woken_by = Some("cms/10".into());
+    let mut own = rest(12);
+    own.parts = vec![by_thread.clone()];
+    loud(waited(by_thread), own);
+    // An upstream of which only the asking end is known, or a queue of requests.
+    let mut unknown = waited(asleep());
+    unknown.waited.as_mut().unwrap().there = None;
+    loud(unknown.clone(), unknown.clone());
+    let mut others = waited(asleep());
+    others.waited.as_mut().unwrap().kind = "others";
+    loud(others.clone(), others);
+    let mut on = waited(asleep());
+    on.waited.as_mut().unwrap().next = unknown.waited.clone().map(Box::new);
+    loud(on, unknown);
+    // On its way, and not at the server.
+    loud(slow("there", 12, 5_000 * MS), slow("back", 12, 5_000 * MS));
+}
+
+/// One that was left does not hide others that had no answer.
+#[test]
+fn others_without_an_answer_stay_loud() {
+    let mut a = site(waited(asleep()), rest(12), true);
+    a.unanswered[3].patient = false;
+    let (tone, said) = application(&a);
+    assert_eq!(tone, Tone::Bad);
+    assert!(said.contains("9 of them closed where others as long"), "{said}");
+}
