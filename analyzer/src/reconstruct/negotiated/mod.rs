@@ -89,7 +89,7 @@ fn number(text: &str, name: &str) -> Option<u32> {
 
 fn line(text: &str) -> Option<Listed> {
     let of = |name| field(text, name);
-    let number = |name| number(text, name);
+    let number = |name: &str| number(text, name);
     if of("proto") != Some("tcp") || !OPENED.contains(&of("state")?) {
         return None;
     }
