@@ -4,7 +4,7 @@
 //! has fast answers as well or stood once (all its answers end at one moment, or in one part of the recording), of who waits no longer for any, of more than were answered.
 //!
 //! ```text
-//! same program, server, length:   ask ────────────────────── answer    nearly all take longer, as many as were closed at least, through most of the recording
+//! same program, server, length:   ask ────────────────────── answer    nearly all take longer, as many as were closed at least, through much of the recording
 //!                                 ask ───────── close                  this one left
 //! others at that server:               ask ─ answer   ask ─ answer     while it waited: it does not stand still
 //! ```
@@ -25,8 +25,8 @@ const LEAST: usize = 5;
 const APART_NS: i64 = 100_000_000;
 /// Part of them that took longer than any that was closed.
 const NEARLY: f64 = 0.9;
-/// From the first of their answers to the last: one in so many of the recording, at least.
-const THROUGH: i64 = 2;
+/// From the first of their answers to the last: one part in so many of the recording, at least; none can come before it was held.
+const THROUGH: i64 = 3;
 /// An answer to what else was asked meanwhile is soon in one part in so many of that time. Most of them must be, for nearly all that were closed.
 const SOON: i64 = 10;
 const MOST: f64 = 0.5;
