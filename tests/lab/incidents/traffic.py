@@ -983,16 +983,14 @@ def reports(watch, host, port, down=3000000, gap=1.5, receive_buffer=16384, paus
         time.sleep(gap / 2)
 
 
-def copies(watch, host, port, gap=0.1, leaves=0):
-    """Asks for a copy, again and again. leaves: after so many bytes it has enough."""
+def copies(watch, host, port, gap=0.1):
+    """Asks for a copy, again and again."""
     while watch.runs():
         at, n = time.time(), 0
         s = connect(host, port)
         s.sendall(b"q" * 100)
         while watch.runs() and (part := s.recv(65536)):
             n += len(part)
-            if leaves and n > leaves:
-                break
         s.close()
         watch.done("copy of %d MB" % (n / 1e6), at)
         time.sleep(gap)

@@ -111,7 +111,7 @@ fn line(text: &str) -> Option<Listed> {
             sizes: sizes(),
             ends: None,
         },
-        options: ends::options(number),
+        options: ends::options(|word| self::number(text, word)),
         rcvbuf: number("mem.rcvbuf"),
     })
 }

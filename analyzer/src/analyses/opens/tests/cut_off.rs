@@ -17,7 +17,7 @@ const MS: i64 = 1_000_000;
 fn facts(back: i64) -> Facts {
     let mut f = Facts::empty();
     f.capture.start_ns = Some(0);
-    f.capture.total_events = 1;
+    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
     let mut at = 1_000;
     for n in 0..4u32 {
         let mut row = connection(n);
