@@ -67,7 +67,8 @@ pub(super) fn alone(facts: &Facts) -> Vec<Alone> {
     let mut by: BTreeMap<SocketAddr, BTreeMap<i32, Asked<'_>>> = BTreeMap::new();
     for t in &facts.udp_turns {
         let client = facts.udp_sockets.get(t.socket as usize).is_some_and(|s| !s.served);
-        let Some(to) = t.to.filter(|to| client && t.confidence.is_solid() && of_one(to)) else {
+        let to = t.whither(&facts.udp_sockets).filter(of_one);
+        let Some(to) = to.filter(|_| client && t.confidence.is_solid()) else {
             continue;
         };
         // What may still come.

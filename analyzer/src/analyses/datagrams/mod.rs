@@ -234,7 +234,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let mut less: BTreeMap<Key, u64> = BTreeMap::new();
     let mut unsure = 0;
     let repeated = repeated::Repeated::of(facts);
-    for (t, _) in turns().filter(|(t, s)| in_vain(t, s) || repeated.in_vain(t, s)) {
+    for (t, _) in turns().filter(|(t, s)| in_vain(t, s) || repeated.in_vain(facts, t, s)) {
         let key = key(t);
         match t.confidence.is_solid() {
             true => {

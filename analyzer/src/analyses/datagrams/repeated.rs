@@ -31,7 +31,7 @@ impl Repeated {
         let mut last: FxHashMap<u32, (&TurnRow, u32)> = FxHashMap::default();
         let (mut same, mut often) = (FxHashSet::default(), FxHashSet::default());
         for t in &facts.udp_turns {
-            if let Some(to) = t.to {
+            if let Some(to) = t.whither(&facts.udp_sockets) {
                 let of = by.entry(to).or_default();
                 (of.0, of.1) = (of.0 + u64::from(t.ready_ns.is_some()), of.1 + 1);
             }
@@ -58,9 +58,10 @@ impl Repeated {
     }
 
     /// Whether a turn is one of these.
-    pub(super) fn in_vain(&self, t: &TurnRow, s: &SocketRow) -> bool {
+    pub(super) fn in_vain(&self, facts: &Facts, t: &TurnRow, s: &SocketRow) -> bool {
         let ended = matches!(t.end, TurnEnd::AskedAgain | TurnEnd::Closed);
-        let asked = t.to.is_some_and(|to| self.answering.contains(&to)) && self.same.contains(&(t.socket, t.start_ns));
+        let to = t.whither(&facts.udp_sockets);
+        let asked = to.is_some_and(|to| self.answering.contains(&to)) && self.same.contains(&(t.socket, t.start_ns));
         asked && ended && t.awaited == Awaited::Perhaps && !s.served && t.ready_ns.is_none() && t.waited_ns >= WAIT_NS
     }
 }

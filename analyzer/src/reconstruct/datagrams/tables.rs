@@ -163,6 +163,11 @@ impl TurnRow {
 }
 
 impl TurnRow {
+    /// Where it went to, as an address; where no look-up tells, the peer of its socket.
+    pub fn whither(&self, sockets: &[SocketRow]) -> Option<SocketAddr> {
+        let of_socket = || sockets.get(self.socket as usize)?.remote.parse().ok();
+        self.to.or_else(of_socket)
+    }
     /// Where it went to: `address:port`, of this turn or of all that its socket sent; empty: not known.
     pub fn peer(&self, sockets: &[SocketRow]) -> String {
         let of_socket = || sockets.get(self.socket as usize).map(|s| s.remote.clone());

@@ -60,6 +60,20 @@ fn one_that_is_never_answered_is_told_beside_those_that_are() {
     assert_eq!(tone, Tone::Notice);
 }
 
+/// Connected before the recording: by a snapshot.
+#[test]
+fn the_peer_of_its_socket_tells_as_well() {
+    let mut f = facts(10, VIP);
+    f.udp_turns.iter_mut().filter(|t| t.pid == 11).for_each(|t| t.to = None);
+    assert!(!told(&f).1.contains("None of"));
+    f.udp_sockets[0].remote = VIP.into();
+    assert!(
+        told(&f)
+            .1
+            .starts_with("None of 10 datagrams that portal/11 sent to 10.96.5.25:1812 was answered")
+    );
+}
+
 #[test]
 fn where_no_other_is_answered_either_nothing_is_said() {
     // A log that answers nobody; one that answers some of its questions; several addresses; a group.
