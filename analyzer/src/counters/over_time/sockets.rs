@@ -45,10 +45,12 @@ pub struct SocketRow {
     pub gone: bool,
     /// Numbers, in the order of [`NUMBERS`].
     pub numbers: [Option<u64>; NUMBERS.len()],
+    /// Those of [`AGREED`].
+    pub agreed: [Option<u64>; AGREED.len()],
 }
 
 /// Words of a line that are numbers.
-pub const NUMBERS: [&str; 20] = [
+pub const NUMBERS: [&str; 17] = [
     "rqueue",
     "wqueue",
     "mem.rmem_alloc",
@@ -66,17 +68,15 @@ pub const NUMBERS: [&str; 20] = [
     "tcp.bytes_received",
     "tcp.snd_wnd",
     "tcp.rcv_wnd",
-    // What its SYNs agreed on: in no column.
-    "tcp.options",
-    "tcp.snd_wscale",
-    "tcp.rcv_wscale",
 ];
+/// Words of what its SYNs agreed on: numbers that are in no column.
+pub const AGREED: [&str; 3] = ["tcp.options", "tcp.snd_wscale", "tcp.rcv_wscale"];
 
 impl SocketRow {
     /// A number by its word.
     pub fn number(&self, word: &str) -> Option<u64> {
-        let at = NUMBERS.iter().position(|n| *n == word)?;
-        self.numbers.get(at).copied().flatten()
+        let all = NUMBERS.iter().zip(&self.numbers).chain(AGREED.iter().zip(&self.agreed));
+        all.into_iter().find(|(name, _)| **name == word).and_then(|(_, n)| *n)
     }
 }
 
@@ -115,6 +115,7 @@ impl Sockets {
                 state: String::new(),
                 gone: false,
                 numbers: [None; NUMBERS.len()],
+                agreed: [None; AGREED.len()],
             });
             row.gone = false;
             for (key, value) in words(line) {
@@ -127,6 +128,8 @@ impl Sockets {
                     _ => {
                         if let Some(at) = NUMBERS.iter().position(|n| *n == key) {
                             row.numbers[at] = value.parse().ok();
+                        } else if let Some(at) = AGREED.iter().position(|n| *n == key) {
+                            row.agreed[at] = value.parse().ok();
                         }
                     }
                 }

@@ -145,13 +145,8 @@ fn both_ends_are_told_where_both_are_listed_by_their_cookies() {
         }),
         state: "established".into(),
         gone: false,
-        numbers: over_time::NUMBERS.map(|word| match word {
-            "tcp.options" => Some(7),
-            "tcp.snd_wscale" => Some(7),
-            "tcp.rcv_wscale" => Some(8),
-            "mem.rcvbuf" => Some(70_000),
-            _ => None,
-        }),
+        numbers: over_time::NUMBERS.map(|word| (word == "mem.rcvbuf").then_some(70_000)),
+        agreed: [Some(7), Some(7), Some(8)],
     };
     let told = with(&[own], std::slice::from_ref(&row), cookies).unwrap();
     assert_eq!((told.peer.rcv_wscale, told.peer_rcvbuf), (8, Some(70_000)));
@@ -169,7 +164,7 @@ fn both_ends_are_told_where_both_are_listed_by_their_cookies() {
     };
     assert_eq!(with(&[own], &[opening], cookies), None);
     let untold = SocketRow {
-        numbers: [None; over_time::NUMBERS.len()],
+        agreed: [None; 3],
         ..row
     };
     assert_eq!(with(&[own], &[untold], cookies), None);
