@@ -49,10 +49,12 @@ pub struct Patience {
     pub bytes: (u64, u64),
 }
 
+/// Begin, end, bytes of an answer's request.
+type Asked = (i64, i64, u64);
+
 /// Answers, by who asked whom.
 pub(super) struct Answers {
-    /// Begin, end, bytes.
-    by: BTreeMap<(Name, End), Vec<(i64, i64, u64)>>,
+    by: BTreeMap<(Name, End), Vec<Asked>>,
     /// Of all programs, by begin.
     of: BTreeMap<End, Vec<(i64, i64)>>,
     duration_ns: i64,

@@ -88,6 +88,9 @@ fn sent(row: &ConnectionRow) -> u64 {
     row.bytes_written.unwrap_or(0).max(row.bytes_out)
 }
 
+/// What was cut off between two, and all connections of theirs.
+type Pair<'f> = (Vec<Cut<'f>>, Vec<&'f ConnectionRow>);
+
 /// The peer to which most was cut off.
 pub(super) fn cut_off(facts: &Facts) -> Option<CutOff> {
     // Most recordings have no such send.
@@ -100,7 +103,7 @@ pub(super) fn cut_off(facts: &Facts) -> Option<CutOff> {
         let serves = row.role().0 == Role::Server;
         Some(((row.saddr?, row.sport), row.daddr?)).filter(|_| serves)
     };
-    let mut pairs: BTreeMap<(End, IpAddr), (Vec<Cut<'_>>, Vec<&ConnectionRow>)> = BTreeMap::new();
+    let mut pairs: BTreeMap<(End, IpAddr), Pair<'_>> = BTreeMap::new();
     for row in &facts.connections {
         if let Some(key) = key(row) {
             let of = pairs.entry(key).or_default();

@@ -22,6 +22,7 @@ fn each_group_is_a_row() {
             aside: None,
             listens: false,
             shut: None,
+            twice: None,
             before: None,
             nobody: false,
             back: None,

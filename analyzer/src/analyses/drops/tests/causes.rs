@@ -226,7 +226,8 @@ pub(super) fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
             confidence: Confidence::Strong,
         });
     }
-    left(&mut f, "eth0", 11_000_000, 0..10_000 * MS);
+    let lasts = (i64::from(lost) * 100 * MS).max(10_000 * MS);
+    left(&mut f, "eth0", 11_000_000, 0..lasts);
     change(&mut f);
     let (d, line) = told(&f);
     let others = d.groups[0].finds_rate;
