@@ -177,8 +177,8 @@ const TX: &[Wanted] = &[
     some("fib", &["fib_table_lookup"], UDP),
     some("fib6", &["fib6_table_lookup"], UDP),
 ];
-/// Look-ups for what is received say no protocol, those for TCP are told by other events.
-const UDP: &str = "proto == 17";
+/// Look-ups for what is received say no protocol (IPv4), or no port (IPv6); those for TCP are told by other events.
+const UDP: &str = "proto == 17 && dport != 0";
 const TCP_TX: &[Wanted] = &[only("tcp", &["tcp_probe", "tcp_cong_state_set", "tcp_sendmsg_locked"])];
 
 /// Who had the CPU: interrupts, softirqs, polls.

@@ -118,6 +118,9 @@ impl Answers {
             && longer as f64 >= NEARLY * kind.len() as f64
             && moments >= LEAST
             && through.saturating_mul(THROUGH) >= self.duration_ns;
+        if !alike || !held {
+            return None;
+        }
         let others = self.of.get(&end)?;
         let beside = |c: &&Closed| {
             let soon = c.1.saturating_sub(c.0) / SOON;
@@ -128,7 +131,7 @@ impl Answers {
             in_time > 0 && in_time as f64 >= MOST * within().count() as f64
         };
         let works = closed.iter().filter(beside).count() as f64 >= NEARLY * closed.len() as f64;
-        (alike && held && works).then(|| Patience {
+        works.then(|| Patience {
             answered: kind.len() as u64,
             p50_ns: nearest_rank(&mut took, 50).unwrap_or(0),
             longer: longer as u64,

@@ -7,9 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use super::{GROUPS, who};
+use super::{GROUPS, each_is_told, who};
 use crate::explain::{Id, Kind};
-use crate::facts::Facts;
+use rustc_hash::FxHashSet;
+
+use crate::facts::{Facts, SkbId};
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 use crate::stat::Distribution;
 
@@ -17,8 +19,6 @@ use crate::stat::Distribution;
 const FEWEST: usize = 5;
 /// Of the others' turns so many are answered, of 10.
 const NEARLY: usize = 9;
-/// From a turn's begin to the drop of what it sent, ns.
-const SOON_NS: i64 = 100_000_000;
 
 /// A process that one address does not answer.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -29,7 +29,7 @@ pub struct Alone {
     pub to: String,
     /// Datagrams sent there.
     pub sends: u64,
-    /// Of its turns, those in whose time a packet of it was dropped in this host.
+    /// Of its turns, those whose first packet was dropped in this host.
     pub dropped: u64,
     /// Its turns.
     pub turns: u64,
@@ -64,6 +64,10 @@ fn of_one(to: &SocketAddr) -> bool {
 
 /// Who are never answered where others are; most datagrams first.
 pub(super) fn alone(facts: &Facts) -> Vec<Alone> {
+    // Where sockets are told by calls, or not each arrival is, an answer may be missed.
+    if !each_is_told(facts) {
+        return vec![];
+    }
     let mut by: BTreeMap<SocketAddr, BTreeMap<i32, Asked<'_>>> = BTreeMap::new();
     for t in &facts.udp_turns {
         let client = facts.udp_sockets.get(t.socket as usize).is_some_and(|s| !s.served);
@@ -79,12 +83,8 @@ pub(super) fn alone(facts: &Facts) -> Vec<Alone> {
         of.answered += usize::from(t.ready_ns.is_some() || t.reads > 0);
         of.turns.push(t);
     }
-    let mut drops: BTreeSet<(i32, i64)> = BTreeSet::new();
-    for d in facts.drops.iter().filter(|d| d.expected == Some(false)) {
-        if let Some(o) = d.owner.filter(|o| o.pid > 0) {
-            drops.insert((o.pid, d.time_ns));
-        }
-    }
+    let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
+    let drops: FxHashSet<SkbId> = lost.filter_map(|d| d.skb_id).collect();
     let mut out: Vec<Alone> = vec![];
     for (to, of) in by {
         let (never, others): (Vec<_>, Vec<_>) = of.into_iter().partition(|(_, a)| a.answered == 0);
@@ -107,7 +107,7 @@ fn one(
     to: SocketAddr,
     a: &Asked<'_>,
     (others, answered): (&[(i32, Asked<'_>)], u64),
-    drops: &BTreeSet<(i32, i64)>,
+    drops: &FxHashSet<SkbId>,
 ) -> Alone {
     let name = |of: &[&TurnRow]| {
         let threads: BTreeSet<i32> = of.iter().map(|t| t.pid).collect();
@@ -116,10 +116,7 @@ fn one(
             _ => who(&t.task, facts.process(t.pid)),
         })
     };
-    let dropped = |t: &&&TurnRow| {
-        let until = t.start_ns.saturating_add(SOON_NS);
-        drops.range((t.pid, t.start_ns)..=(t.pid, until)).next().is_some()
-    };
+    let dropped = |t: &&&TurnRow| t.skb_id.is_some_and(|s| drops.contains(&s));
     let theirs = || others.iter().flat_map(|(_, a)| &a.turns);
     let places: BTreeSet<&str> = theirs()
         .filter_map(|t| facts.udp_sockets.get(t.there? as usize))
@@ -153,6 +150,7 @@ pub(super) fn translated(asked: &str, came_to: &str) -> bool {
     let (Ok(a), Ok(b)) = (asked.parse::<SocketAddr>(), came_to.parse::<SocketAddr>()) else {
         return false;
     };
+    let [a, b] = [a, b].map(|of| SocketAddr::new(of.ip().to_canonical(), of.port()));
     let near = |of: &SocketAddr| of.ip().is_loopback();
     a != b && of_one(&a) && !b.ip().is_unspecified() && near(&a) == near(&b)
 }

@@ -316,8 +316,8 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
     let at = there.and_then(socket);
     let counted = each_is_told(facts);
     let came_to = at.map_or_else(String::new, |s| s.local.clone());
-    let mut asked: Vec<String> = turns.iter().filter_map(|t| Some(t.to?.to_string())).collect();
-    asked.dedup();
+    let asked: BTreeSet<String> = turns.iter().filter_map(|t| Some(t.to?.to_string())).collect();
+    let asked: Vec<String> = asked.into_iter().take(2).collect();
     let translated = matches!(asked.as_slice(), [one] if alone::translated(one, &came_to));
     let any = |of: &str| of.is_empty() || ["0.0.0.0:", "[::]:"].iter().any(|a| of.starts_with(a));
     let to = match asked.as_slice() {

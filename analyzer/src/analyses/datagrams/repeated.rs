@@ -16,7 +16,9 @@ use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 const ANSWERS: u64 = 5;
 const HALF: u64 = 2;
 /// Most times that one question is asked on a socket.
-const TIMES: u32 = 4;
+const TIMES: u32 = 3;
+/// Longest time that one waits before it asks again, ns: what comes more seldom is a sign of life (a keep-alive).
+const LONGEST_NS: i64 = 10_500_000_000;
 
 /// What is known of repeated questions.
 pub(super) struct Repeated {
@@ -37,7 +39,9 @@ impl Repeated {
             }
             let mut times = 1;
             if let Some((before, n)) = last.get(&t.socket) {
-                let alike = (before.bytes, before.sends, before.pid) == (t.bytes, t.sends, t.pid);
+                let what = |t: &TurnRow| (t.bytes, t.sends, t.pid, t.whither(&facts.udp_sockets));
+                let soon = t.start_ns.saturating_sub(before.start_ns) <= LONGEST_NS;
+                let alike = soon && what(before) == what(t);
                 if alike && before.end == TurnEnd::AskedAgain && before.ready_ns.is_none() {
                     same.insert((t.socket, before.start_ns));
                     same.insert((t.socket, t.start_ns));

@@ -48,6 +48,9 @@ const NEEDED: [&str; 4] = [
     "net:net_dev_start_xmit",
 ];
 
+/// Segments of one call that are counted: as many as one packet has.
+const SEGMENTS: u32 = 64;
+
 /// The JSON says whether, as it did before it was known how many are of others.
 #[expect(clippy::ref_option, reason = "serde's way")]
 pub(super) fn whether<S: serde::Serializer>(others: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
@@ -62,7 +65,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     }
     let mut again: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
     for (c, r) in facts.retransmits.iter().filter_map(|r| Some((r.connection?, r))) {
-        let times = std::iter::repeat_n(r.time_ns, r.segments.unwrap_or(1).max(1) as usize);
+        let times = std::iter::repeat_n(r.time_ns, r.segments.unwrap_or(1).clamp(1, SEGMENTS) as usize);
         again.entry(c).or_default().extend(times);
     }
     again.values_mut().for_each(|of| of.sort_unstable());

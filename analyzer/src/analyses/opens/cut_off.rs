@@ -23,7 +23,7 @@ use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, CLOSING, ESTABLISHED, FIN_WAIT1, LAST_ACK, SYN_RECV};
-use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass};
 use crate::stat::nearest_rank;
 
 /// Fewest connections cut off, one after the other.
@@ -91,6 +91,12 @@ fn sent(row: &ConnectionRow) -> u64 {
 /// What was cut off between two, and all connections of theirs.
 type Pair<'f> = (Vec<Cut<'f>>, Vec<&'f ConnectionRow>);
 
+/// Connections whose retransmission timer ran out: what they sent may never have come, and their server gave up.
+fn timers(facts: &Facts) -> FxHashSet<ConnectionId> {
+    let rto = facts.retransmits.iter().filter(|r| r.class == RetransmitClass::Rto);
+    rto.filter_map(|r| r.connection).collect()
+}
+
 /// The peer to which most was cut off.
 pub(super) fn cut_off(facts: &Facts) -> Option<CutOff> {
     // Most recordings have no such send.
@@ -98,7 +104,7 @@ pub(super) fn cut_off(facts: &Facts) -> Option<CutOff> {
     if in_part < FEWEST {
         return None;
     }
-    let (closes, lost) = (closes(facts), Lost::of(&facts.gaps));
+    let (closes, lost, timers) = (closes(facts), Lost::of(&facts.gaps), timers(facts));
     let key = |row: &ConnectionRow| {
         let serves = row.role().0 == Role::Server;
         Some(((row.saddr?, row.sport), row.daddr?)).filter(|_| serves)
@@ -108,7 +114,7 @@ pub(super) fn cut_off(facts: &Facts) -> Option<CutOff> {
         if let Some(key) = key(row) {
             let of = pairs.entry(key).or_default();
             of.1.push(row);
-            of.0.extend(cut(row, (facts, &closes, &lost)));
+            of.0.extend(cut(row, (facts, &closes, &lost)).filter(|_| !timers.contains(&row.connection)));
         }
     }
     let told = pairs.into_iter().filter_map(|(key, (cuts, all))| told(key, cuts, &all));

@@ -30,6 +30,7 @@ const PORTS: usize = 8;
 const OF_ONE: usize = 3;
 /// Ports of shared files (SMB, NetBIOS, RPC); nobody asks for these and for logins on other people's hosts by one program.
 const SHARES: [u16; 3] = [135, 139, 445];
+const LDAP: [u16; 2] = [389, 636];
 /// Part of the ends at which nobody is known to listen, at least; at which somebody is, at most; that it reaches, at most: one in so many.
 const NOBODYS: usize = 2;
 const SOMEBODYS: usize = 4;
@@ -72,6 +73,7 @@ pub(super) fn doors<'f>(facts: &'f Facts) -> Vec<Vec<&'f OpenRow>> {
         .filter(|r| r.end == OpenEnd::Established)
         .filter_map(|r| r.to.map(canonical))
         .collect();
+    let sources: FxHashSet<IpAddr> = by.keys().map(|(address, _)| *address).collect();
     // Clients of a server are ends that it reaches, too.
     for c in facts.connections.iter().filter(|c| c.bytes_in > 0 || c.bytes_out > 0) {
         let (Some(from), Some(to)) = (c.saddr, c.daddr) else {
@@ -79,6 +81,9 @@ pub(super) fn doors<'f>(facts: &'f Facts) -> Vec<Vec<&'f OpenRow>> {
         };
         let to = canonical((to, c.dport));
         served.insert(to);
+        if !sources.contains(&from.to_canonical()) {
+            continue;
+        }
         for ((address, task), tried) in &mut by {
             // Whose it is is not known of all.
             if *address == from.to_canonical() && (*task == c.task || c.task == Name::default()) {
@@ -87,9 +92,11 @@ pub(super) fn doors<'f>(facts: &'f Facts) -> Vec<Vec<&'f OpenRow>> {
         }
     }
     let up = up(facts);
+    let opened: FxHashSet<u16> = facts.listens.iter().map(|l| l.at.1).collect();
     let somebodys = |end: &End| {
         let at = SocketAddr::from(*end);
-        served.contains(end) || facts.spaces.listens(at) || listens::unheard(facts, &at.to_string()).is_some()
+        let closed = || opened.contains(&end.1) && listens::unheard(facts, &at.to_string()).is_some();
+        served.contains(end) || facts.spaces.listens(at) || closed()
     };
     let outside = |tried: &Tried<'_>| {
         let all: BTreeSet<End> = tried.failed.iter().filter_map(|r| r.to.map(canonical)).collect();
@@ -127,7 +134,10 @@ fn many(of: &[&OpenRow]) -> bool {
         hosts.entry(to.0.to_canonical()).or_default().insert(to.1);
     }
     let ports: BTreeSet<u16> = hosts.values().flatten().copied().collect();
-    let strange = LOGINS.iter().chain(&SHARES).any(|p| ports.contains(p));
+    // Who asks a directory (Kerberos, LDAP) needs shares and many more ports of its controllers.
+    let directory = ports.contains(&88) && LDAP.iter().any(|p| ports.contains(p));
+    let shares = !directory && SHARES.iter().any(|p| ports.contains(p));
+    let strange = shares || LOGINS.iter().any(|p| ports.contains(p));
     let of_one = hosts.values().map(BTreeSet::len).max().unwrap_or(0);
     ports.len() >= PORTS && of_one >= OF_ONE && strange && apart(ports.iter().copied())
 }

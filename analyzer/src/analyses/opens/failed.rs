@@ -9,7 +9,7 @@ use super::before::{Before, Places};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
 use super::shut::{self, Shut};
-use super::twice::{self, Twice};
+use super::twice::{Changes, Twice};
 use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
@@ -53,7 +53,7 @@ pub struct Failed {
     pub back: Option<Back>,
     /// One socket of this recording listens at that end from its begin to its end, as both lists of sockets say.
     pub listens: bool,
-    /// Of such without an answer: what became of their SYNs, where of each some were dropped, all in one place of this recording.
+    /// Of such without an answer: what became of their SYNs, where of nearly each some were dropped, all in one place of this recording.
     pub shut: Option<Shut>,
     /// Whose address another host took before nearly all of them.
     pub twice: Option<Twice>,
@@ -99,7 +99,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let (checks, asides) = (checks::checks(facts), asides(facts));
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let mut rows: BTreeMap<_, Vec<&OpenRow>> = BTreeMap::new();
-    let (syns, places) = (shut::Syns::of_all(facts), Places::of_all(facts));
+    let (syns, places, changes) = (shut::Syns::of_all(facts), Places::of_all(facts), Changes::of_all(facts));
     let strangers = strangers::strangers(facts);
     let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
@@ -155,7 +155,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         // What was answered otherwise was decided by that.
         let unanswered = UNANSWERED.contains(&group.end);
         group.shut = syns.shut(of.iter().copied()).filter(|_| unanswered);
-        group.twice = twice::twice(facts, of).filter(|_| group.answered_by.is_none());
+        group.twice = changes.twice(of).filter(|_| group.answered_by.is_none());
         group.before = places.before(of).filter(|_| group.nobody);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();

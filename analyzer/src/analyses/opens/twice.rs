@@ -1,15 +1,17 @@
 //! Attempts that fail since their address was taken by another host: its link-layer address changed, and the host that answers now, or does not, is another one.
 //!
 //! In: `neighbours`, `opens`, `connections`, lists of addresses. Told only where nearly all of the failed attempts began after the change, and the same end was reached
-//! before it (or a socket of this recording listens there still, and several namespaces have the address). Limits: a failover that was meant to be looks the same
+//! before it (or a socket of this recording listens there still, and several namespaces have the address), and not after it, unless the address went back, too. Limits: a failover that was meant to be looks the same
 //! from here: both readings are said.
 
 use std::net::{IpAddr, SocketAddr};
 
+use rustc_hash::FxHashMap;
+
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
-use crate::reconstruct::neighbours::tables::LinkAddr;
-use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow};
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
 /// Attempts begun before the change, of so many, at most: one in so many.
 const BUT: usize = 10;
@@ -36,42 +38,66 @@ pub struct Twice {
 /// A change of an entry: when, from, to, place in `neighbours`.
 type Change = (i64, LinkAddr, LinkAddr, usize);
 
-/// Changes of an address' link-layer address that the network told, in order.
-fn changes(facts: &Facts, address: IpAddr) -> Vec<Change> {
-    let rows = facts.neighbours.iter().enumerate();
-    let own = rows.filter(|(_, r)| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0);
-    let of = own.filter(|(_, r)| r.address.to_canonical() == address);
-    let of = of.filter_map(|(at, r)| {
-        let (before, after) = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()))?;
-        (before != after).then_some((r.time_ns, before, after, at))
-    });
-    of.collect()
+/// Changes of link-layer addresses that the network told, by address, in order.
+pub(super) struct Changes<'f> {
+    facts: &'f Facts,
+    of: FxHashMap<IpAddr, Vec<Change>>,
+    /// When connections to each end stood, by their begin.
+    stood: FxHashMap<End, Vec<i64>>,
 }
 
-/// Of failed attempts to one end.
-pub(super) fn twice(facts: &Facts, attempts: &[&OpenRow]) -> Option<Twice> {
-    let (ip, port) = attempts.first()?.to?;
-    let address = ip.to_canonical();
-    let changes = changes(facts, address);
-    let (at, before, after, place) = *changes.first()?;
-    let early = attempts.iter().filter(|o| o.start_ns < at).count();
-    if early.saturating_mul(BUT) > attempts.len() {
-        return None;
+impl<'f> Changes<'f> {
+    pub(super) fn of_all(facts: &'f Facts) -> Changes<'f> {
+        let mut of: FxHashMap<IpAddr, Vec<Change>> = FxHashMap::default();
+        let rows = facts.neighbours.iter().enumerate();
+        let own = |r: &NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
+        for (at, r) in rows.filter(|(_, r)| own(r)) {
+            let both = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()));
+            if let Some((before, after)) = both.filter(|(b, a)| b != a) {
+                let changes = of.entry(r.address.to_canonical()).or_default();
+                changes.push((r.time_ns, before, after, at));
+            }
+        }
+        let mut stood: FxHashMap<End, Vec<i64>> = FxHashMap::default();
+        for o in facts
+            .opens
+            .iter()
+            .filter(|o| o.end == OpenEnd::Established && !of.is_empty())
+        {
+            if let Some((ip, port)) = o.to {
+                stood.entry((ip.to_canonical(), port)).or_default().push(o.start_ns);
+            }
+        }
+        Changes { facts, of, stood }
     }
-    let holders = facts.routes.holders(address);
-    let listens = holders > 1 && facts.spaces.one_listens(SocketAddr::new(address, port));
-    let reached = |o: &OpenRow| {
-        let there = o.to.is_some_and(|to| (to.0.to_canonical(), to.1) == (address, port));
-        there && o.end == OpenEnd::Established && o.end_ns <= at
-    };
-    let known = listens || facts.opens.iter().any(reached);
-    known.then(|| Twice {
-        address: address.to_string(),
-        before: before.to_string(),
-        after: after.to_string(),
-        back: changes.iter().any(|(_, b, a, _)| *b == after && *a == before),
-        at_ns: at.saturating_sub(facts.capture.start_ns.unwrap_or(0)),
-        holders: holders as u64,
-        first: Id::at(Kind::Neighbour, place),
-    })
+
+    /// Of failed attempts to one end.
+    pub(super) fn twice(&self, attempts: &[&OpenRow]) -> Option<Twice> {
+        let (ip, port) = attempts.first()?.to?;
+        let address = ip.to_canonical();
+        let changes = self.of.get(&address)?;
+        let (at, before, after, place) = *changes.first()?;
+        let early = attempts.iter().filter(|o| o.start_ns < at).count();
+        if early.saturating_mul(BUT) > attempts.len() {
+            return None;
+        }
+        let back = changes.iter().any(|(_, b, a, _)| *b == after && *a == before);
+        let stood = self.stood.get(&(address, port)).map_or(&[][..], |of| of);
+        // Whoever took it answers: a failover that went well.
+        if !back && stood.iter().any(|begin| *begin >= at) {
+            return None;
+        }
+        let holders = self.facts.routes.holders(address);
+        let listens = holders > 1 && self.facts.spaces.one_listens(SocketAddr::new(address, port));
+        let known = listens || stood.iter().any(|begin| *begin < at);
+        known.then(|| Twice {
+            address: address.to_string(),
+            before: before.to_string(),
+            after: after.to_string(),
+            back,
+            at_ns: at.saturating_sub(self.facts.capture.start_ns.unwrap_or(0)),
+            holders: holders as u64,
+            first: Id::at(Kind::Neighbour, place),
+        })
+    }
 }

@@ -47,8 +47,8 @@ pub struct Held {
     pub label: String,
     /// Share of the time it was busy.
     pub share: f64,
-    /// Median of what was in flight, bytes.
-    pub in_flight: i64,
+    /// Median of what was in flight, bytes; `None`: nothing tells.
+    pub in_flight: Option<i64>,
     /// Its rate while busy, Mbit/s.
     pub mbit_per_s: Option<f64>,
     /// How many were held so.
@@ -189,7 +189,7 @@ fn held<'s>(senders: impl Iterator<Item = &'s Sender>) -> Option<Held> {
     Some(Held {
         label: s.label.clone(),
         share: *share,
-        in_flight: s.flight?.bytes,
+        in_flight: s.flight.map(|f| f.bytes),
         mbit_per_s: s.mbit_per_s,
         connections: long.len() as u64,
     })

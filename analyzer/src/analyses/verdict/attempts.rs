@@ -185,9 +185,11 @@ fn taken(t: &Twice) -> String {
     )
 }
 
-/// What became of them has a name.
-pub(super) fn named(f: &Failed) -> bool {
-    unmeant(f) && (f.shut.is_some() || f.twice.is_some())
+/// What became of them has a name, and they are no few beside others that have none.
+pub(super) fn named(f: &Failed, all: &[Failed]) -> bool {
+    let most = all.iter().filter(|o| unmeant(o)).map(|o| o.attempts).max();
+    let many = f.attempts.saturating_mul(2) >= most.unwrap_or(0);
+    many && unmeant(f) && (f.shut.is_some() || f.twice.is_some())
 }
 
 /// Of one that was refused at many ports.

@@ -22,7 +22,7 @@ fn cut_off(c: &CutOff) -> String {
         false => "",
     };
     format!(
-        "{}{task} cut off {} in the midst of {} transfers, one after the other, every {} (p50), each after {} (p50): it closed the connection itself while its last send had been taken only in part ({} of {}) and the rest was never sent; {} was back within {}{anew}; neither the peer nor the network ended them: a limit of the server does, as one of the output that it buffers for a slow reader{redis}, or of the time of a transfer, or its program ends (inferred; its log may tell)",
+        "{}{task} cut off {} in the midst of {} transfers, one after the other, every {} (p50), each after its socket had taken {} (p50): it closed the connection itself while its last send had been taken only in part ({} of {}) and the rest was never sent; {} was back within {}{anew}; the peer had not closed before, and no retransmission timer ran out on them: a limit of the server ends them, as one of the output that it buffers for a slow reader{redis}, or of the time of a transfer, or its program ends (inferred; its log may tell)",
         c.at,
         c.peer,
         c.connections,

@@ -271,7 +271,9 @@ pub fn answer(
         trust,
         Line {
             minor: (opens.findings()).is_some_and(|o| opens::one_reset(o) || opens::noise(o)),
-            names_cause: opens.findings().is_some_and(opens::names_cause),
+            names_cause: opens
+                .findings()
+                .is_some_and(|o| opens::names_cause(o, drops.findings().is_some_and(drops::names_cause))),
             ..in_words(
                 line(
                     "opens",

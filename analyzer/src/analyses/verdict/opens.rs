@@ -91,7 +91,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
         .sum();
     // What somebody may have missed stands before noise, however much of that is there.
     let mut listed: Vec<&Failed> = others().collect();
-    listed.sort_by_key(|f| (!unmeant(f), nobodys(f), !attempts::named(f)));
+    listed.sort_by_key(|f| (!unmeant(f), nobodys(f), !attempts::named(f, &o.failed)));
     let failures = named(
         listed
             .into_iter()
@@ -153,9 +153,10 @@ fn causes(o: &Opens) -> Vec<String> {
         .collect()
 }
 
-/// What is said of it first has a name.
-pub(super) fn names_cause(o: &Opens) -> bool {
-    let first = || o.failed.iter().filter(|f| !instead::told(o, f)).any(attempts::named);
+/// What is said of it first has a name. Where drops have one by themselves, that attempts met them is what follows.
+pub(super) fn names_cause(o: &Opens, drops: bool) -> bool {
+    let named = |f: &Failed| attempts::named(f, &o.failed) && !(drops && f.shut.is_some());
+    let first = || o.failed.iter().filter(|f| !instead::told(o, f)).any(named);
     !causes(o).is_empty() || first() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
 }
 
@@ -186,7 +187,9 @@ pub(super) fn noise(o: &Opens) -> bool {
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
-    let worst = others().find(|f| attempts::named(f)).or(others().find(|f| unmeant(f)));
+    let worst = others()
+        .find(|f| attempts::named(f, &o.failed))
+        .or(others().find(|f| unmeant(f)));
     let named = || others().filter(|f| !f.to.is_empty());
     let worst = worst.or(named().find(|f| !nobodys(f))).or(named().next());
     let between = o.resets.iter().find(|r| not_by_peer(r));

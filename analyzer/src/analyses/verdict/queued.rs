@@ -14,6 +14,11 @@ const MOST: f64 = 0.5;
 /// Servers that are named.
 const NAMED: usize = 3;
 
+/// Whether an end of `a:1 > b:2`, or of `a:1 > b (5 connections)`, is a server.
+fn is_of(who: &str, server: &str) -> bool {
+    who.split(" > ").any(|end| end == server)
+}
+
 /// The queue that holds all answers of a server, and whose packets fill it.
 fn held(s: &Server) -> Option<(&Slow, &Place, &(String, f64))> {
     let w = s.whole.as_ref().filter(|w| w.at != "server")?;
@@ -22,7 +27,7 @@ fn held(s: &Server) -> Option<(&Slow, &Place, &(String, f64))> {
     let other = p
         .filled_by
         .as_ref()
-        .filter(|(who, part)| *part >= MOST && !who.contains(&s.server))?;
+        .filter(|(who, part)| *part >= MOST && !is_of(who, &s.server))?;
     let long = w.n >= ANSWERS && w.p50_ns >= OUTLIER_NOTICE_NS && w.share >= NEARLY_ALL;
     long.then_some((w, p, other))
 }
@@ -36,7 +41,7 @@ fn words(a: &Application) -> Option<String> {
         .collect();
     all.sort_by_key(|(_, w, ..)| std::cmp::Reverse(w.sum_ns));
     let (_, _, place, (who, part)) = *all.first()?;
-    all.retain(|(_, _, p, _)| p.dev == place.dev);
+    all.retain(|(_, _, p, w)| p.dev == place.dev && w.0 == *who);
     let one = |(s, w, ..): &(&Server, &Slow, &Place, &(String, f64))| {
         format!("{} (n {}, p50 {})", s.server, w.n, duration(w.p50_ns))
     };

@@ -121,14 +121,15 @@ fn rescaled(r: &Rescaled) -> String {
                 0 | 1 => String::new(),
                 n => format!(" (and {} more held so)", n - 1),
             };
+            let flight = h.in_flight;
+            let flight = flight.map_or_else(String::new, |b| format!(", with {} in flight", size(b)));
             format!(
-                "; {} was held {:.0} % of the time it was busy by that, with {} in flight{rate}{others}",
+                "; {} was held {:.0} % of the time it was busy by that{flight}{rate}{others}",
                 h.label,
-                h.share * 100.0,
-                size(h.in_flight)
+                h.share * 100.0
             )
         }
-        None if r.smaller() => ", which held up none of them for long".into(),
+        None if r.smaller() => ", by which none of those that sent most was held up for long".into(),
         None => "; what is sent beyond the window is dropped there when its reader is slow (inferred)".into(),
     };
     format!(

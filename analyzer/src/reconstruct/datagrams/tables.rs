@@ -166,7 +166,8 @@ impl TurnRow {
     /// Where it went to, as an address; where no look-up tells, the peer of its socket.
     pub fn whither(&self, sockets: &[SocketRow]) -> Option<SocketAddr> {
         let of_socket = || sockets.get(self.socket as usize)?.remote.parse().ok();
-        self.to.or_else(of_socket)
+        let to: SocketAddr = self.to.or_else(of_socket)?;
+        Some(SocketAddr::new(to.ip().to_canonical(), to.port()))
     }
     /// Where it went to: `address:port`, of this turn or of all that its socket sent; empty: not known.
     pub fn peer(&self, sockets: &[SocketRow]) -> String {

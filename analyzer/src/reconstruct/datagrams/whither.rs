@@ -34,6 +34,8 @@ pub(super) struct Whither {
     pub(super) from_port: u16,
     /// When its route was looked up.
     pub(super) at: i64,
+    /// Where the socket is connected to, if that look-up was behind the packet's way to its device.
+    pub(super) or: Option<u32>,
 }
 
 /// What look-ups tell.
@@ -81,8 +83,15 @@ impl Whithers {
         let Some(connected) = key.and_then(|key| self.connected.get(&key)).copied() else {
             return here;
         };
-        // One that names another address than its socket is connected to.
-        here.filter(|w| w.from_port == connected.from_port).or(Some(connected))
+        // One that names another address than its socket is connected to; or a tunnel's, or the descriptor is another socket's now.
+        let or = |w: Whither| match w.from_port == connected.from_port {
+            true => w,
+            false => Whither {
+                or: Some(connected.to),
+                ..w
+            },
+        };
+        here.map(or).or(Some(connected))
     }
 }
 
@@ -132,8 +141,13 @@ pub(super) fn tell(
     let mut ways = vec![Way::default(); sockets];
     for (at, s) in sends.iter().enumerate() {
         let queued = packets.get(&at).and_then(|of| of.first()).map(|p| p.t_sched_ns);
-        let own = s.to.filter(|w| queued.is_none_or(|queued| w.at <= queued));
-        let to = own.map(|w| w.to);
+        // Where its packet is not known, neither is whether the look-up came before it.
+        let before = |w: &Whither| match w.or {
+            None => queued.is_none_or(|queued| w.at <= queued),
+            Some(_) => queued.is_some_and(|queued| w.at <= queued),
+        };
+        let own = s.to.filter(before);
+        let to = own.map(|w| w.to).or(s.to.and_then(|w| w.or));
         if let Some(of) = of_turns.get_mut(s.turn as usize) {
             of.add(to);
         }
@@ -165,7 +179,12 @@ fn looked_up(t: &mut Machine<'_>, e: &Event<'_>, (ip, port): (IpAddr, u16), from
     if e.in_task() && port != 0 && matches!(call, Some(Use::Send | Use::Connect)) {
         let to = t.whithers.place(SocketAddr::new(ip, port));
         let at = e.ts;
-        t.whithers.here.entry(e.pid).or_insert(Whither { to, from_port, at });
+        t.whithers.here.entry(e.pid).or_insert(Whither {
+            to,
+            from_port,
+            at,
+            or: None,
+        });
     }
 }
 

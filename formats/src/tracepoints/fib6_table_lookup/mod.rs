@@ -1,7 +1,7 @@
 //! `fib6:fib6_table_lookup`: A route was looked up in one table, IPv6: `fib6_table_lookup` (net/ipv6/ip6_fib.c).
 //! Since 4.19 with the protocol and the ports.
 //!
-//! Traps: those of `fib_table_lookup`.
+//! Traps: those of `fib_table_lookup`; what is received has its protocol here, and its ports are 0.
 
 use crate::tracepoints::{Raw, tracepoint};
 

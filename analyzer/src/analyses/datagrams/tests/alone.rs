@@ -95,10 +95,40 @@ fn where_no_other_is_answered_either_nothing_is_said() {
     assert!(!told(&f).1.contains("None of"));
 }
 
+/// Wrong where the questions themselves were dropped in this host.
+#[test]
+fn questions_that_were_dropped_are_wrong() {
+    use crate::facts::SkbId;
+    let of = |dropped: u32| {
+        let mut f = facts(10, VIP);
+        for (n, t) in (0..).zip(f.udp_turns.iter_mut().filter(|t| t.pid == 11)) {
+            t.skb_id = Some(SkbId(n));
+        }
+        for n in 0..dropped {
+            f.drops.push(crate::reconstruct::drops::tables::DropRow {
+                skb_id: Some(SkbId(n)),
+                expected: Some(false),
+                ..crate::testing::drop_at(MS)
+            });
+        }
+        let (tone, text) = told(&f);
+        (
+            tone,
+            text.contains(&format!("{dropped} of its 10 questions were dropped in this host")),
+        )
+    };
+    assert_eq!([of(9), of(8)], [(Tone::Bad, true), (Tone::Notice, true)]);
+    // Not each arrival is told.
+    let mut f = facts(10, VIP);
+    f.capture.kernel_release = "6.12.1".into();
+    assert!(!told(&f).1.contains("None of"));
+}
+
 #[test]
 fn only_what_goes_to_one_host_is_translated() {
     assert!(translated("10.96.0.10:53", "10.244.1.5:53"));
     assert!(translated("10.96.0.10:53", "10.96.0.10:5353"));
+    assert!(!translated("10.96.0.10:53", "[::ffff:10.96.0.10]:53"));
     for (asked, came) in [
         ("10.96.0.10:53", "10.96.0.10:53"),
         ("10.96.0.10:53", "0.0.0.0:53"),
@@ -133,6 +163,8 @@ fn what_is_asked_again_had_no_answer() {
     assert!(of(&|_| ()));
     // Something else; by another thread; it came; elsewhere.
     assert!(!of(&|t| t.bytes = 47));
+    // Later than anybody waits: a sign of life.
+    assert!(!of(&|t| t.start_ns += 30_000 * MS));
     assert!(!of(&|t| t.pid = 13));
     assert!(!of(&|t| t.ready_ns = Some(26_000 * MS)));
     assert!(!of(&|t| t.to = "10.0.0.1:53".parse().ok()));

@@ -1,5 +1,6 @@
 //! Transfers that their server ends in their midst, and such as only look so.
 
+use crate::Confidence;
 use crate::analyses::opens::CutOff;
 use crate::analyses::opens::cut_off::cut_off;
 use crate::analyses::verdict::Tone;
@@ -7,6 +8,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{ResetRow, Sender};
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, FIN_WAIT1, LAST_ACK, SYN_RECV, SYN_SENT};
+use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::transmit::LastSend;
 use crate::testing::tcp::{connection, state};
 
@@ -58,7 +60,7 @@ fn who_is_cut_off_in_the_midst_and_comes_back_at_once_is_told() {
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "opens").unwrap();
     let said = "10.0.0.1:6379 (redis-server) cut off 10.0.0.2 in the midst of 4 transfers, one after the other, every 4.200 s (p50), each after \
-        19.0 MB (p50): it closed the connection itself while its last send had been taken only in part (9.1 kB of 16.4 kB)";
+        its socket had taken 19.0 MB (p50): it closed the connection itself while its last send had been taken only in part (9.1 kB of 16.4 kB)";
     assert!(line.headline.starts_with(said), "{}", line.headline);
     assert!(line.headline.contains("asked for the same, by as many bytes as before (152 bytes), so that it begins from the start each time (inferred)"));
     assert!(line.headline.contains("client-output-buffer-limit"));
@@ -108,6 +110,24 @@ fn what_ends_in_order_or_by_the_peer_is_none() {
         }
     };
     assert_eq!(with(&|f| first(f, CLOSE_WAIT)), None);
+    // A retransmission timer ran out on each: what was sent may never have come.
+    let timer = |f: &mut Facts| {
+        for n in 0..4 {
+            f.retransmits.push(RetransmitRow {
+                index: 0,
+                time_ns: f.tcp_states[n as usize * 2 + 1].time_ns - MS,
+                connection: Some(ConnectionId(n)),
+                synack: None,
+                class: RetransmitClass::Rto,
+                err: None,
+                bytes: None,
+                original: None,
+                segments: Some(1),
+                confidence: Confidence::Strong,
+            });
+        }
+    };
+    assert_eq!(with(&timer), None);
     // Or reset it.
     let reset = |f: &mut Facts| {
         for n in 0..4 {

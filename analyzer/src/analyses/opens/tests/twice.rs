@@ -85,6 +85,11 @@ fn other_changes_are_none() {
     none(&|f| change(f, 4 * S, 8, [1, 1], 0));
     none(&|f| change(f, 4 * S, 8, [1, 2], 77));
     none(&|f| change(f, 6 * S, 8, [1, 2], 0));
+    // Who took it answers, and fails later.
+    none(&|f| {
+        change(f, 2 * S, 8, [1, 2], 0);
+        f.opens[3].start_ns = 3 * S;
+    });
     // Nobody had reached it before.
     none(&|f| {
         change(f, 4 * S, 8, [1, 2], 0);

@@ -126,7 +126,10 @@ fn a_scale_that_only_one_end_knows_is_wrong_where_it_holds_users_up() {
     assert!(line.headline.starts_with(REWRITTEN) && line.names_cause, "{line:?}");
     // Nobody waited long for it: worth a look, not wrong.
     let f = facts(options(0, 7), options(7, 7), 20);
-    assert_eq!(said(&f), format!("{REWRITTEN}, which held up none of them for long"));
+    assert_eq!(
+        said(&f),
+        format!("{REWRITTEN}, by which none of those that sent most was held up for long")
+    );
     assert_eq!(tone(&f), Tone::Notice);
     // Both believe the same, be it 0, or nothing; each direction has a scale of its own.
     for (server, client) in [

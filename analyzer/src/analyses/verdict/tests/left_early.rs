@@ -90,7 +90,7 @@ fn held_requests_that_were_left_are_worth_a_look_with_both_readings() {
     let a = site(waited(asleep()), rest(12), true);
     let (tone, said) = application(&a);
     assert_eq!(tone, Tone::Notice);
-    let both = "browser gave up 10 of 200 requests to 10.0.0.1:80 without an answer, closing their connections after p50 2.500 s, while 20 others as long (78 B) were answered, 20 of them later than that (p50 6.180 s), and what else was asked came in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, or a time-out of theirs that is shorter than such always take (inferred)";
+    let both = "browser gave up 10 of 200 requests to 10.0.0.1:80 without an answer, closing their connections after p50 2.500 s, while 20 others as long (78 B) were answered, 20 of them later than that (p50 6.180 s), and what else was asked came in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, a time-out of theirs that is shorter than such always take, or something inside that server that no event tells (a pool, a limit; inferred)";
     assert!(headline(&a).contains(both), "{}", headline(&a));
     let closed = "10 requests of nginx had no answer, one (10.0.0.1:40000 > 10.0.0.2:8080) for 2.500 s until its socket was closed; closed where others as long are waited for longer, as long polls are, whose client left (inferred)";
     assert!(said.contains(closed), "{said}");

@@ -74,14 +74,26 @@ fn what_a_connected_socket_sends_goes_where_it_was_connected() {
     let mut a = Asker::new();
     a.connects(0, 5, A, [4000, 53]);
     a.sends(100, ONE, |_| {});
-    // With an address of its own it goes there; a look-up from another port is a tunnel's.
+    // With an address of its own it goes there; a look-up from another port is a tunnel's, unless it came before the packet: then the descriptor is another socket's.
     a.poll(300, 1000 * MS, 1, 0);
     let t = 1001 * MS;
     a.sends(t, ONE, |a| a.looked_up(t + 1, TASK, B53, [4000, 53]));
     a.poll(t + 300, 2000 * MS, 1, 0);
     let t = 2001 * MS;
     a.sends(t, ONE, |a| a.looked_up(t + 1, TASK, [192, 0, 2, 9], [50_123, 4789]));
-    let turns = ["10.9.0.53:53", "10.9.0.54:53", "10.9.0.53:53"].map(str::to_owned);
+    a.poll(t + 300, 3000 * MS, 1, 0);
+    let t = 3001 * MS;
+    a.sends(t, ONE, |a| {
+        a.looked_up(t + 1, TASK, [10, 9, 0, 55], [50_123, 53]);
+        let v = [
+            ("skbaddr", N(0xffff_8881_0000_0000)),
+            ("len", N(72)),
+            ("name", S("vx0")),
+        ];
+        a.0.ev(T + t + 10, 0, TASK, "net:net_dev_queue", &v);
+        a.0.ev(T + t + 11, 0, TASK, "net:net_dev_start_xmit", &v);
+    });
+    let turns = ["10.9.0.53:53", "10.9.0.54:53", "10.9.0.53:53", "10.9.0.55:53"].map(str::to_owned);
     assert_eq!(told(&a.facts()), (turns.to_vec(), vec![String::new()]));
     // The descriptor of another socket.
     let mut a = Asker::new();
