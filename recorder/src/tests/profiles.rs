@@ -288,10 +288,10 @@ fn a_dry_run_counts_and_writes_nothing() {
             (f, count.load(Ordering::Relaxed) - before + 200)
         };
         let void = |(f, trips): &(Result<crate::Forecast, RecordError>, u64)| {
-            f.as_ref()
-                .is_ok_and(|f| f.events > 12 * trips + 20_000 || f.events < 10_000)
+            let others = |f: &crate::Forecast| f.events > 12 * trips + 20_000 || f.events < 10_000;
+            f.as_ref().is_ok_and(|f| others(f) || f.rates()[3] >= 2.0)
         };
-        // Others may send meanwhile, or keep us from sending: of five, one is of our traffic and little else.
+        // Others may send meanwhile, keep us from sending, or make half a millisecond of reading dear: of five, one is of our traffic and little else.
         let mut got = tried();
         for _ in 0..4 {
             if void(&got) {

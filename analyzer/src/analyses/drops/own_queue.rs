@@ -5,7 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::transmit::stages::Stage;
 use crate::reconstruct::transmit::tables::TxKind;
 
@@ -15,16 +15,29 @@ const WAITED: usize = 5;
 /// Part of a transfer's time in which some packet must lie in the queue: else something keeps it far below its rate.
 const FULL: f64 = 0.5;
 
-/// Whether what others sent by this device lay behind them: data, SYNs, datagrams.
+/// Whether what others sent lay behind them in this device's queue: data, SYNs, datagrams, of this host or of one that it sends on for.
 pub(super) fn others_wait(facts: &Facts, dev: &str, theirs: &FxHashSet<ConnectionId>) -> bool {
-    let others = facts.tx.iter().filter(|t| t.dev.text() == dev);
-    let others = others.filter(|t| match t.kind {
+    let others = facts.tx.iter().filter(|t| match t.kind {
         TxKind::Tcp | TxKind::TcpControl | TxKind::TcpUnknown => t.connection.is_some_and(|c| !theirs.contains(&c)),
         TxKind::Udp => true,
         TxKind::Other => false,
     });
-    let waited = others.filter(|t| t.stage(Stage::Qdisc) >= Some(WAIT_NS));
-    waited.take(WAITED + 1).count() > WAITED
+    let mut first = 0;
+    let mut skbs: FxHashSet<SkbId> = FxHashSet::default();
+    for t in others {
+        first += usize::from(t.dev.text() == dev && t.stage(Stage::Qdisc) >= Some(WAIT_NS));
+        if t.dev.text() != dev {
+            skbs.insert(t.skb_id);
+        }
+    }
+    // On its way a packet is the same, or a part of it.
+    let passed = facts.xmits.iter().filter(|p| p.dev.text() == dev);
+    let later = passed.filter(|p| {
+        let waited = p.queued_ns.zip(p.started_ns).map(|(from, to)| to.saturating_sub(from));
+        let known = [p.skb_id, p.parent].into_iter().flatten().any(|s| skbs.contains(&s));
+        waited >= Some(WAIT_NS) && known
+    });
+    first + later.take(WAITED + 1).count() > WAITED
 }
 
 /// Whether a thread that sends or reads one of them answered somebody else only when that had lost its last: it may have answered by it.

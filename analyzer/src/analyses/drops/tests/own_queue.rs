@@ -114,6 +114,20 @@ fn others_that_wait_in_the_queue_make_it_theirs_too() {
         f.tx.iter_mut().for_each(|t| t.dev = Name::new(b"eth1"));
     };
     assert_eq!(transfer(20, elsewhere), QUIET);
+    // On their way through it, from a host that this one sends on for.
+    let passed = |f: &mut Facts, ns: i64| {
+        elsewhere(f);
+        let pass = f.xmits[0].clone();
+        for (n, t) in (0..).zip(&mut f.tx) {
+            t.skb_id = SkbId(1_000_000 + n);
+            let at = t.start_ns;
+            let mut p = pass.clone();
+            (p.skb_id, p.queued_ns, p.started_ns) = (Some(t.skb_id), Some(at), Some(at + ns));
+            f.xmits.push(p);
+        }
+    };
+    assert_eq!(transfer(20, |f| passed(f, 8 * MS)), LOUD);
+    assert_eq!(transfer(20, |f| passed(f, MS)), QUIET);
 }
 
 /// The thread that sends it answers a request of its own with it: a user waits for the upload.
