@@ -3,7 +3,7 @@
 use super::causes::{MS, connection, lose, rpc, transfer};
 use crate::Confidence;
 use crate::analyses::verdict::Tone;
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitClass, RetransmitRow};
 use crate::reconstruct::transmit::stages::Stage;
