@@ -16,6 +16,7 @@ use crate::reconstruct::balances::tables::{BALANCES, BalanceRow};
 use crate::reconstruct::datagrams::sockets::{CopyRow, SocketRow, UDP_COPIES, UDP_SOCKETS};
 use crate::reconstruct::datagrams::tables::{TurnRow, UDP_TURNS};
 use crate::reconstruct::drops::tables::{DROPS, DropRow};
+use crate::reconstruct::herds::HerdRow;
 use crate::reconstruct::limiters::tables::{LIMITERS, LimiterRow};
 use crate::reconstruct::lineage::tables::{LINEAGE, LineageRow};
 use crate::reconstruct::napi::tables::{POLLS, PollRow};
@@ -30,6 +31,7 @@ use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
 use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::{Counted, tables::SOFTIRQS, tables::SoftirqRow};
+use crate::reconstruct::tcp::Reads;
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
@@ -41,7 +43,7 @@ use crate::settings::Settings;
 use crate::snapshots::cgroups::tables::CGROUPS;
 use crate::snapshots::spaces::Spaces;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
-use crate::table::{FactTable, Typed};
+use crate::table::{FactTable, TableDef, Typed};
 
 /// Number of one life of an skb address, in order of birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
@@ -134,13 +136,13 @@ pub struct Facts {
     /// Which network namespaces addresses, processes and listening sockets are of, where lists say it.
     pub spaces: Spaces,
     /// Sockets that wake many threads at once, those with most wakings first.
-    pub herds: Vec<crate::reconstruct::herds::HerdRow>,
+    pub herds: Vec<HerdRow>,
     /// CPU and time of each expiry of a NAPI's own timer (`napi_watchdog`), ascending.
     pub poll_timers: Vec<(u16, i64)>,
     /// Time-outs (ETIMEDOUT) that sockets were told of.
     pub timed_out: Vec<TimedOut>,
     /// How TCP sockets were read, where events tell.
-    pub reads: FxHashMap<ConnectionId, crate::reconstruct::tcp::Reads>,
+    pub reads: FxHashMap<ConnectionId, Reads>,
     /// View `turnarounds`.
     pub turnarounds: Vec<TurnaroundRow>,
     /// View `responses`.
@@ -197,6 +199,10 @@ pub struct Facts {
     pub settings: Settings,
 }
 
+fn view<'f, R: Sync>(def: &'static TableDef<R>, rows: &'f [R], names: &'f Names) -> Box<dyn FactTable + 'f> {
+    Box::new(Typed { def, rows, names })
+}
+
 impl Facts {
     /// The process of a thread; where that is not known, itself.
     pub fn process(&self, pid: i32) -> i32 {
@@ -206,191 +212,43 @@ impl Facts {
     pub fn tables(&self) -> Vec<Box<dyn FactTable + '_>> {
         let names = &self.names;
         vec![
-            Box::new(Typed {
-                def: &SKBS,
-                rows: &self.skbs,
-                names,
-            }),
-            Box::new(Typed {
-                def: &HOPS,
-                rows: &self.hops,
-                names,
-            }),
-            Box::new(Typed {
-                def: &LINEAGE,
-                rows: &self.lineage,
-                names,
-            }),
-            Box::new(Typed {
-                def: &BALANCES,
-                rows: &self.balances,
-                names,
-            }),
-            Box::new(Typed {
-                def: &RX,
-                rows: &self.rx,
-                names,
-            }),
-            Box::new(Typed {
-                def: &TX,
-                rows: &self.tx,
-                names,
-            }),
-            Box::new(Typed {
-                def: &XMITS,
-                rows: &self.xmits,
-                names,
-            }),
-            Box::new(Typed {
-                def: &TXQ_STOPS,
-                rows: &self.txq_stops,
-                names,
-            }),
-            Box::new(Typed {
-                def: &SOFTIRQS,
-                rows: &self.softirqs,
-                names,
-            }),
-            Box::new(Typed {
-                def: &POLLS,
-                rows: &self.polls,
-                names,
-            }),
-            Box::new(Typed {
-                def: &CLOCK_SKEW,
-                rows: &self.clock_skew,
-                names,
-            }),
-            Box::new(Typed {
-                def: &OBSERVER,
-                rows: &self.observer,
-                names,
-            }),
-            Box::new(Typed {
-                def: &LIMITERS,
-                rows: &self.limiters,
-                names,
-            }),
-            Box::new(Typed {
-                def: &TURNAROUNDS,
-                rows: &self.turnarounds,
-                names,
-            }),
-            Box::new(Typed {
-                def: &RESPONSES,
-                rows: &self.responses,
-                names,
-            }),
-            Box::new(Typed {
-                def: &CONNECTIONS,
-                rows: &self.connections,
-                names,
-            }),
-            Box::new(Typed {
-                def: &TCP_SAMPLES,
-                rows: &self.tcp_samples,
-                names,
-            }),
-            Box::new(Typed {
-                def: &TCP_STATES,
-                rows: &self.tcp_states,
-                names,
-            }),
-            Box::new(Typed {
-                def: &RETRANSMITS,
-                rows: &self.retransmits,
-                names,
-            }),
-            Box::new(Typed {
-                def: &OPENS,
-                rows: &self.opens,
-                names,
-            }),
-            Box::new(Typed {
-                def: &RESETS,
-                rows: &self.resets,
-                names,
-            }),
-            Box::new(Typed {
-                def: &UDP_TURNS,
-                rows: &self.udp_turns,
-                names,
-            }),
-            Box::new(Typed {
-                def: &UDP_SOCKETS,
-                rows: &self.udp_sockets,
-                names,
-            }),
-            Box::new(Typed {
-                def: &UDP_COPIES,
-                rows: &self.udp_copies,
-                names,
-            }),
-            Box::new(Typed {
-                def: &NEIGHBOURS,
-                rows: &self.neighbours,
-                names,
-            }),
-            Box::new(Typed {
-                def: &DROPS,
-                rows: &self.drops,
-                names,
-            }),
-            Box::new(Typed {
-                def: &COUNTERS,
-                rows: &self.counters,
-                names,
-            }),
-            Box::new(Typed {
-                def: &COUNTERS_OVER_TIME,
-                rows: &self.counters_over_time.rows,
-                names,
-            }),
-            Box::new(Typed {
-                def: &SOCKETS_OVER_TIME,
-                rows: &self.counters_over_time.sockets,
-                names,
-            }),
-            Box::new(Typed {
-                def: &ACCEPT_QUEUES,
-                rows: &self.probes.accepts,
-                names,
-            }),
-            Box::new(Typed {
-                def: &SOCKET_BACKLOGS,
-                rows: &self.probes.backlogs,
-                names,
-            }),
-            Box::new(Typed {
-                def: &NAME_LOOKUPS,
-                rows: &self.probes.lookups,
-                names,
-            }),
-            Box::new(Typed {
-                def: &CLASSES,
-                rows: &self.classes,
-                names,
-            }),
-            Box::new(Typed {
-                def: &CGROUPS,
-                rows: &self.cpu_limits.rows,
-                names,
-            }),
-            Box::new(Typed {
-                def: &SNAPSHOTS,
-                rows: &self.snapshots,
-                names,
-            }),
-            Box::new(Typed {
-                def: &crate::ingest::GAPS,
-                rows: &self.gaps,
-                names,
-            }),
-            Box::new(Typed {
-                def: &crate::ingest::STATS,
-                rows: &self.stats,
-                names,
-            }),
+            view(&SKBS, &self.skbs, names),
+            view(&HOPS, &self.hops, names),
+            view(&LINEAGE, &self.lineage, names),
+            view(&BALANCES, &self.balances, names),
+            view(&RX, &self.rx, names),
+            view(&TX, &self.tx, names),
+            view(&XMITS, &self.xmits, names),
+            view(&TXQ_STOPS, &self.txq_stops, names),
+            view(&SOFTIRQS, &self.softirqs, names),
+            view(&POLLS, &self.polls, names),
+            view(&CLOCK_SKEW, &self.clock_skew, names),
+            view(&OBSERVER, &self.observer, names),
+            view(&LIMITERS, &self.limiters, names),
+            view(&TURNAROUNDS, &self.turnarounds, names),
+            view(&RESPONSES, &self.responses, names),
+            view(&CONNECTIONS, &self.connections, names),
+            view(&TCP_SAMPLES, &self.tcp_samples, names),
+            view(&TCP_STATES, &self.tcp_states, names),
+            view(&RETRANSMITS, &self.retransmits, names),
+            view(&OPENS, &self.opens, names),
+            view(&RESETS, &self.resets, names),
+            view(&UDP_TURNS, &self.udp_turns, names),
+            view(&UDP_SOCKETS, &self.udp_sockets, names),
+            view(&UDP_COPIES, &self.udp_copies, names),
+            view(&NEIGHBOURS, &self.neighbours, names),
+            view(&DROPS, &self.drops, names),
+            view(&COUNTERS, &self.counters, names),
+            view(&COUNTERS_OVER_TIME, &self.counters_over_time.rows, names),
+            view(&SOCKETS_OVER_TIME, &self.counters_over_time.sockets, names),
+            view(&ACCEPT_QUEUES, &self.probes.accepts, names),
+            view(&SOCKET_BACKLOGS, &self.probes.backlogs, names),
+            view(&NAME_LOOKUPS, &self.probes.lookups, names),
+            view(&CLASSES, &self.classes, names),
+            view(&CGROUPS, &self.cpu_limits.rows, names),
+            view(&SNAPSHOTS, &self.snapshots, names),
+            view(&crate::ingest::GAPS, &self.gaps, names),
+            view(&crate::ingest::STATS, &self.stats, names),
         ]
     }
     /// The facts of an empty capture: what `show --list` describes without an input.

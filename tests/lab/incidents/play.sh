@@ -95,6 +95,18 @@ third() {
     address router rd 10.9.3.1/24
     other ip route add default via 10.9.3.1
 }
+# beside_server: 10.9.2.3 (other), a host beside the server on a bridge of the router, br0
+beside_server() {
+    namespace other
+    ip link add d0 netns "$id-other" type veth peer name rd netns "$id-router"
+    router ip addr flush dev rs
+    router ip link add br0 type bridge
+    router ip link set rs master br0
+    router ip link set rd master br0 up
+    address router br0 10.9.2.1/24
+    address other d0 10.9.2.3/24
+    other ip route add default via 10.9.2.1
+}
 # name_server PAUSE EACH: 10.9.2.3 answers names at once, but asks 10.9.3.2, which takes so long, for each so many'th
 name_server() {
     third

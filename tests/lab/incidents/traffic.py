@@ -1217,6 +1217,16 @@ def questions(watch, host, port, gap=0.01, timeout=1.0):
         time.sleep(gap)
 
 
+def question(watch, u, n, size, at):
+    """The n'th of so many bytes on a connected socket, and its answer, where one comes in time."""
+    u.send(b"%08d" % n + b"q" * (size - 8))
+    try:
+        u.recv(4000)
+    except OSError as e:
+        watch.errors[str(e)] += 1
+    watch.done("name", at)
+
+
 def names(watch, host, port, gap=0.03, timeout=0.8, size=40):
     """Asks by a datagram from a new socket each time, of so many bytes."""
     n = 0
@@ -1225,18 +1235,13 @@ def names(watch, host, port, gap=0.03, timeout=0.8, size=40):
         at, u = time.time(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         u.connect((host, port))
         u.settimeout(timeout)
-        u.send(b"%08d" % n + b"q" * (size - 8))
-        try:
-            u.recv(4000)
-        except OSError as e:
-            watch.errors[str(e)] += 1
-        watch.done("name", at)
+        question(watch, u, n, size, at)
         u.close()
         time.sleep(gap)
 
 
 def asks(watch, host, port, gap=0.1, timeout=0.8, source=0, size=40):
-    """Asks by datagrams from one socket, bound to that port, again and again; what comes late is thrown away."""
+    """Asks by datagrams from one socket, bound to that port, again and again."""
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     u.bind(("0.0.0.0", source))
     u.connect((host, port))
@@ -1244,13 +1249,7 @@ def asks(watch, host, port, gap=0.1, timeout=0.8, source=0, size=40):
     n = 0
     while watch.runs():
         n += 1
-        at = time.time()
-        u.send(b"%08d" % n + b"q" * (size - 8))
-        try:
-            u.recv(4000)
-        except OSError as e:
-            watch.errors[str(e)] += 1
-        watch.done("question", at)
+        question(watch, u, n, size, time.time())
         time.sleep(gap)
     u.close()
 

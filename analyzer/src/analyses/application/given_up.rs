@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
+use super::asked_bytes::asked_bytes;
 use super::left::{One, left};
 use super::patience::{Answers, Closed, Patience};
 use super::{hedged, server};
@@ -26,7 +27,6 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
-use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::{Distribution, nearest_rank};
 
 /// Shortest wait: who closes sooner did not wait for an answer, ns.
@@ -91,12 +91,7 @@ fn least_asked<K: Ord>(
 ) -> BTreeMap<K, u64> {
     let answered = facts.responses.iter();
     let answered = answered.filter(|r| !r.overlap && all.contains_key(&r.connection));
-    let mut sends: FxHashMap<(ConnectionId, i64), u64> = answered.map(|r| ((r.connection, r.send_ns), 0)).collect();
-    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
-        if let Some(sum) = t.connection.and_then(|c| sends.get_mut(&(c, t.start_ns))) {
-            *sum = sum.saturating_add(t.bytes.unwrap_or(0).into());
-        }
-    }
+    let sends = asked_bytes(facts, answered.map(|r| (r.connection, r.send_ns)));
     let mut least = BTreeMap::new();
     for ((c, _), bytes) in sends {
         if let Some(key) = key(c) {

@@ -15,6 +15,7 @@ use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 use crate::stat::Distribution;
 
 mod apart;
+mod asked_bytes;
 mod blocked;
 mod given_up;
 mod gone_idle;
@@ -87,6 +88,7 @@ pub(crate) use waited::{by_thread, server};
 pub use waker::WakerHeld;
 pub(crate) use way::filled_by;
 pub use way::{LetGo, Place};
+pub(crate) use work::FOR_ANY;
 pub use work::ForWork;
 
 /// Share of a socket's turns that may overlap for it to speak in requests and answers.

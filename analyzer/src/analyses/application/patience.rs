@@ -12,12 +12,10 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
-use crate::facts::{ConnectionId, Facts};
+use super::asked_bytes::asked_bytes;
+use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::opens::tables::End;
-use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::nearest_rank;
 
 /// Fewest of them that were answered, at moments so far apart, ns: what one held up together comes together.
@@ -60,21 +58,10 @@ pub(super) struct Answers {
     duration_ns: i64,
 }
 
-/// Bytes of the send of each that was answered.
-fn sends(facts: &Facts) -> FxHashMap<(ConnectionId, i64), u64> {
-    let answered = facts.responses.iter().filter(|r| !r.overlap);
-    let mut sends: FxHashMap<_, u64> = answered.map(|r| ((r.connection, r.send_ns), 0)).collect();
-    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
-        if let Some(of) = t.connection.and_then(|c| sends.get_mut(&(c, t.start_ns))) {
-            *of = of.saturating_add(t.bytes.unwrap_or(0).into());
-        }
-    }
-    sends
-}
-
 impl Answers {
     pub(super) fn of(facts: &Facts) -> Answers {
-        let sends = sends(facts);
+        let answered = facts.responses.iter().filter(|r| !r.overlap);
+        let sends = asked_bytes(facts, answered.map(|r| (r.connection, r.send_ns)));
         let mut out = Answers {
             by: BTreeMap::new(),
             of: BTreeMap::new(),

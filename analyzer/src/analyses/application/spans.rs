@@ -22,7 +22,7 @@ impl Spans {
         Spans { of }
     }
     /// All of them, ascending.
-    pub(super) fn each(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+    pub(crate) fn each(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
         self.of.iter().map(|s| (s.0, s.1))
     }
     /// The first that ends then or later.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::asked_bytes::asked_bytes;
 use super::label;
 use super::patience::{Answers, Closed};
 use super::sockets::{Role, Socket};
@@ -164,21 +165,19 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
 
 /// Marks those that their client left before such are answered.
 fn patient(facts: &Facts, all: &mut [Unanswered]) {
-    let mut bytes: FxHashMap<(u32, i64), u64> = FxHashMap::default();
     let closed = |u: &&Unanswered| u.until == CLOSED && u.retransmits == 0;
-    bytes.extend(all.iter().filter(closed).map(|u| ((u.connection, u.send_ns), 0)));
-    for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
-        if let Some(of) = t.connection.and_then(|c| bytes.get_mut(&(c.0, t.start_ns))) {
-            *of = of.saturating_add(t.bytes.unwrap_or(0).into());
-        }
-    }
+    let begins = all.iter().filter(closed);
+    let bytes = asked_bytes(facts, begins.map(|u| (ConnectionId(u.connection), u.send_ns)));
     let key = |u: &Unanswered| {
         let row = facts.connections.get(u.connection as usize)?;
         Some((row.task, (row.daddr?.to_canonical(), row.dport)))
     };
     let mut by: BTreeMap<_, Vec<Closed>> = BTreeMap::new();
     for u in all.iter().filter(closed) {
-        let of = bytes.get(&(u.connection, u.send_ns)).copied().unwrap_or(0);
+        let of = bytes
+            .get(&(ConnectionId(u.connection), u.send_ns))
+            .copied()
+            .unwrap_or(0);
         if let Some(key) = key(u) {
             let until = u.send_ns.saturating_add(u.waited_ns);
             by.entry(key).or_default().push((u.send_ns, until, of));

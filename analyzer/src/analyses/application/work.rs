@@ -44,7 +44,7 @@ pub struct ForWork {
 }
 
 /// Calls in which a thread waits for any of its connections.
-pub(super) const FOR_ANY: [&str; 8] = [
+pub(crate) const FOR_ANY: [&str; 8] = [
     "epoll_wait",
     "epoll_pwait",
     "epoll_pwait2",

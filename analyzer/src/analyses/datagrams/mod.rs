@@ -311,6 +311,11 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     })
 }
 
+/// The port of an end that takes any address of its host.
+pub(crate) fn port_of_any(at: &str) -> Option<&str> {
+    ["0.0.0.0:", "[::]:"].iter().find_map(|any| at.strip_prefix(any))
+}
+
 fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&TurnRow]), all: u64) -> InVain {
     let socket = |n: u32| facts.udp_sockets.get(n as usize);
     let at = there.and_then(socket);
@@ -319,7 +324,7 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
     let asked: BTreeSet<String> = turns.iter().filter_map(|t| Some(t.to?.to_string())).collect();
     let asked: Vec<String> = asked.into_iter().take(2).collect();
     let translated = matches!(asked.as_slice(), [one] if alone::translated(one, &came_to));
-    let any = |of: &str| of.is_empty() || ["0.0.0.0:", "[::]:"].iter().any(|a| of.starts_with(a));
+    let any = |of: &str| of.is_empty() || port_of_any(of).is_some();
     let to = match asked.as_slice() {
         [one] if translated || any(&came_to) => one.clone(),
         _ if came_to.is_empty() => turns.first().map_or_else(String::new, |t| t.peer(&facts.udp_sockets)),

@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::{holder, who};
+use super::{holder, port_of_any, who};
 use crate::analyses::application::{Role, Spans, by_thread, sockets};
 use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts, SkbId};
@@ -92,8 +92,7 @@ pub(crate) fn whom(facts: &Facts, q: &Question<'_>) -> String {
     let there = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
     let holder = there.map(holder).filter(|h| !h.is_empty());
     // An address that is any of a host's says nothing.
-    let any = ["0.0.0.0:", "[::]:"].iter().find_map(|any| at.strip_prefix(any));
-    match (holder, any) {
+    match (holder, port_of_any(&at)) {
         (Some(h), Some(port)) => format!("{h}, port {port}"),
         (Some(h), None) if at.is_empty() => format!("a socket of {h}"),
         _ => at,

@@ -5,6 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analyses::application::Spans;
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::transmit::stages::Stage;
 use crate::reconstruct::transmit::tables::TxKind;
@@ -65,35 +66,15 @@ pub(super) fn is_waited_for(facts: &Facts, during: &FxHashMap<ConnectionId, (i64
 pub(super) fn kept_full(facts: &Facts, dev: &str, lost: &FxHashMap<ConnectionId, (i64, i64, u64)>) -> bool {
     let lay = facts.xmits.iter().filter(|p| p.dev.text() == dev);
     let lay = lay.filter_map(|p| Some((p.queued_ns?, p.started_ns?)));
-    let lay: Vec<(i64, i64)> = union(lay.filter(|(from, to)| to > from).collect());
+    let lay = Spans::of(lay.collect());
     let lasted = lost.iter().filter_map(|(c, (first, last, _))| {
         let row = facts.connections.get(c.0 as usize)?;
         Some((row.first_ns.min(*first), row.last_ns.max(*last)))
     });
-    let lasted = union(lasted.collect());
-    let whole = lasted
-        .iter()
-        .map(|l| l.1.saturating_sub(l.0))
-        .fold(0, i64::saturating_add);
-    let mut full = 0i64;
-    for (from, to) in &lasted {
-        let first = lay.partition_point(|l| l.1 <= *from);
-        let within = lay.get(first..).unwrap_or_default().iter().take_while(|l| l.0 < *to);
-        full = within.fold(full, |sum, l| {
-            sum.saturating_add(l.1.min(*to).saturating_sub(l.0.max(*from)))
-        });
+    let (mut full, mut whole) = (0i64, 0i64);
+    for (from, to) in Spans::of(lasted.collect()).each() {
+        full = full.saturating_add(lay.within(from, to));
+        whole = whole.saturating_add(to.saturating_sub(from));
     }
-    lay.is_empty() || full as f64 >= FULL * whole as f64
-}
-
-fn union(mut of: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
-    of.sort_unstable();
-    let mut out: Vec<(i64, i64)> = vec![];
-    for (from, to) in of {
-        match out.last_mut() {
-            Some(last) if last.1 >= from => last.1 = last.1.max(to),
-            _ => out.push((from, to)),
-        }
-    }
-    out
+    lay.each().next().is_none() || full as f64 >= FULL * whole as f64
 }

@@ -41,6 +41,17 @@ impl Flapping {
     }
 }
 
+/// Entries that the network gave another link-layer address: place in `neighbours`, row, from, to.
+pub(crate) fn changes(facts: &Facts) -> impl Iterator<Item = (usize, &NeighbourRow, LinkAddr, LinkAddr)> {
+    let own = |r: &NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
+    let rows = facts.neighbours.iter().enumerate().filter(move |(_, r)| own(r));
+    rows.filter_map(|(place, r)| {
+        let held = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()));
+        let (from, to) = held.filter(|(from, to)| from != to)?;
+        Some((place, r, from, to))
+    })
+}
+
 /// With the way of the last change, and how often that was another.
 type Moved = (Flapping, Option<LinkAddr>, u64);
 
@@ -48,12 +59,7 @@ type Moved = (Flapping, Option<LinkAddr>, u64);
 pub fn flapping(facts: &Facts) -> Vec<Flapping> {
     let mut by: BTreeMap<(IpAddr, LinkAddr, LinkAddr), Moved> = BTreeMap::new();
     let start = facts.capture.start_ns.unwrap_or(0);
-    let own = |r: &&NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
-    for (place, r) in facts.neighbours.iter().enumerate().filter(|(_, r)| own(r)) {
-        let held = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()));
-        let Some((from, to)) = held.filter(|(from, to)| from != to) else {
-            continue;
-        };
+    for (place, r, from, to) in changes(facts) {
         let at = r.time_ns.saturating_sub(start);
         let of = by.entry((r.address, from.min(to), from.max(to)));
         let (of, way, moves) = of.or_insert_with(|| {

@@ -27,6 +27,7 @@ mod flapping;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use flapping::changes;
 pub use flapping::{Flapping, flapping};
 
 /// A time for which an entry had another address than before.

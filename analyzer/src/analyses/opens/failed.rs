@@ -92,9 +92,12 @@ pub(super) fn under_way(r: &OpenRow, usual: &Usual) -> bool {
     r.end == OpenEnd::Waiting && !again && soon
 }
 
+/// End, by an ICMP message, where to, whose, unsure: what events were lost of does not put the others in doubt.
+type Key = (OpenEnd, bool, String, String, bool);
+
 pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
-    let mut groups: BTreeMap<(OpenEnd, bool, String, String), Failed> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
     let (checks, asides) = (checks::checks(facts), asides(facts));
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
@@ -105,7 +108,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
     for (at, r) in opens.iter().enumerate().filter(|(_, r)| of(r)) {
         let (to, task) = (end(r.to), task(r));
-        let key = (r.end, r.message, to.clone(), r.task.text().into_owned());
+        // That a call failed before its socket had a state is sure, whatever its protocol.
+        let sure = r.confidence.is_solid() || r.connection.is_none();
+        let key = (r.end, r.message, to.clone(), r.task.text().into_owned(), !sure);
         if let Some(by) = unknown.answered(r) {
             *answered.entry(key.clone()).or_default().entry(by).or_default() += 1;
         }
@@ -132,10 +137,8 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             twice: None,
             before: None,
             nobody: asides.nobody(r),
-            sure: true,
+            sure,
         });
-        // That a call failed before its socket had a state is sure, whatever its protocol.
-        group.sure &= r.confidence.is_solid() || r.connection.is_none();
         // Of the group all are, or none.
         group.check_ns = group.check_ns.filter(|_| checks.of(r).is_some());
         group.aside = group.aside.take().filter(|_| asides.of(r).is_some());

@@ -8,9 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::FxHashMap;
 
+use crate::analyses::neighbours::changes;
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
-use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow};
+use crate::reconstruct::neighbours::tables::LinkAddr;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
 /// Attempts begun before the change, of so many, at most: one in so many.
@@ -49,14 +50,9 @@ pub(super) struct Changes<'f> {
 impl<'f> Changes<'f> {
     pub(super) fn of_all(facts: &'f Facts) -> Changes<'f> {
         let mut of: FxHashMap<IpAddr, Vec<Change>> = FxHashMap::default();
-        let rows = facts.neighbours.iter().enumerate();
-        let own = |r: &NeighbourRow| r.event == "update" && r.netlink == 0 && r.err.unwrap_or(0) == 0;
-        for (at, r) in rows.filter(|(_, r)| own(r)) {
-            let both = r.before.and_then(|h| h.valid()).zip(r.after.and_then(|h| h.valid()));
-            if let Some((before, after)) = both.filter(|(b, a)| b != a) {
-                let changes = of.entry(r.address.to_canonical()).or_default();
-                changes.push((r.time_ns, before, after, at));
-            }
+        for (at, r, before, after) in changes(facts) {
+            let of = of.entry(r.address.to_canonical()).or_default();
+            of.push((r.time_ns, before, after, at));
         }
         let mut stood: FxHashMap<End, Vec<i64>> = FxHashMap::default();
         for o in facts

@@ -9,7 +9,7 @@ use super::backoff::{self, Backoff};
 use super::initial::{self, Births, Initial};
 use super::marked::{self, Marked, Reductions};
 use super::paced::{self, Paced};
-use super::reader::{self, Reader};
+use super::reader::{Reader, Readers};
 use super::restarts::{self, Around, Restarts};
 use super::small::{self, Small};
 use super::unscaled::{self, Unscaled};
@@ -151,19 +151,20 @@ pub(super) fn senders(facts: &Facts) -> Senders {
         }
     }
     let (around, births, reductions) = (Around::of(facts), Births::of(facts), Reductions::of(facts));
+    let readers = Readers::of(facts);
     let kept = all.into_par_iter().map(|of| {
         let (samples, rows) = (samples.get(&of.0).map_or(&[][..], Vec::as_slice), of.1.clone());
         let mut s = Sender {
             flight: Flight::of(samples),
             ..sender(facts, of)
         };
-        s.unscaled = unscaled::unscaled(facts, &s, samples);
+        s.unscaled = unscaled::unscaled(facts, &s, samples, &readers);
         s.restarts = restarts::restarts(facts, s.connection, (&rows, samples), &around);
         s.small = small::small(facts, &s, &rows, samples);
         s.marked = marked::marked(facts, &s, &reductions);
         s.backoff = backoff::backoff(facts, &s, samples);
         s.paced = paced::paced(facts, &s, &rows);
-        s.reader = reader::reader(facts, ConnectionId(s.connection));
+        s.reader = readers.reader(ConnectionId(s.connection));
         let began = initial::began(facts, &s, (&rows, samples), &births);
         (s, began)
     });

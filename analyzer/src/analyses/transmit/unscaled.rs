@@ -3,7 +3,7 @@
 //! Needs `negotiated` (the lists of sockets), or both ends in `tcp_samples`: an end whose own window was beyond 65,535 bytes while
 //! the other never saw more than that of it cannot have scaled it.
 
-use super::reader::offered;
+use super::reader::Readers;
 use super::senders::Sender;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::tcp::tables::SampleRow;
@@ -33,14 +33,14 @@ impl Unscaled {
     }
 }
 
-pub(super) fn unscaled(facts: &Facts, s: &Sender, samples: &[&SampleRow]) -> Option<Unscaled> {
+pub(super) fn unscaled(facts: &Facts, s: &Sender, samples: &[&SampleRow], readers: &Readers<'_>) -> Option<Unscaled> {
     let held = s.limiters.iter().find(|l| l.0 == "rwnd").map_or(0.0, |l| l.1);
     let flight = s
         .flight
         .filter(|f| held >= HELD && f.max_bytes >= i64::from(WINDOW) - NEAR)?;
     let seen = samples.iter().map(|p| p.snd_wnd).max().filter(|w| *w <= WINDOW)?;
     let connection = ConnectionId(s.connection);
-    let offered = offered(facts, connection);
+    let offered = readers.offered(connection);
     let told = facts.negotiated.get(&connection).map(|n| n.window_scaling);
     let scaled = told.unwrap_or(offered.is_none_or(|o| o <= WINDOW || seen == 0));
     (!scaled).then_some(Unscaled {

@@ -50,9 +50,11 @@ pub(super) fn always(a: &Application) -> Option<(&Server, &Slow)> {
     (held_ns >= over.unwrap_or(0)).then_some((s, w))
 }
 
+/// Calls that sleep for a time.
+pub(super) const TIMERS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
+
 /// Whether its threads slept by a timer, which is their own wish. In `epoll_wait` it may be for what it asked elsewhere, unseen.
 fn by_its_own_wish(w: &Slow) -> bool {
-    const TIMERS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
     let call = |c: &str| TIMERS.contains(&c);
     let most = w.parts.first().filter(|p| p.state == "asleep_in" && p.share >= MOSTLY);
     w.at == "server" && w.waited.is_none() && most.is_some_and(|p| p.call.as_deref().is_some_and(call))

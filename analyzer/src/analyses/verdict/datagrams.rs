@@ -3,7 +3,7 @@
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, questions};
-use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent};
+use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent, port_of_any};
 use crate::analyses::drops::Drops;
 
 /// How long it waited, each time.
@@ -21,7 +21,7 @@ fn waited(v: &InVain) -> String {
 
 /// Where a socket is: of one that takes any address its port is what tells.
 pub(super) fn address(of: &str) -> String {
-    match ["0.0.0.0:", "[::]:"].iter().find_map(|any| of.strip_prefix(any)) {
+    match port_of_any(of) {
         Some(port) => format!("port {port}"),
         None => of.to_owned(),
     }

@@ -3,29 +3,21 @@
 //! In: what `application::patience` found, and what the server's threads did in its slow answers. Must not be said where these ran, waited for a CPU, a lock, another thread, another server that
 //! is not known to have been at rest itself, or lay unread: such a server is slow, and its clients time out.
 
+use super::always::TIMERS;
 use super::sentences::{counted, duration};
-use crate::analyses::application::{Application, GivenUp, Part, Slow, Unanswered, Waited};
+use crate::analyses::application::{Application, FOR_ANY, GivenUp, Part, Slow, Unanswered, Waited};
 
-/// Calls in which a thread that nothing holds waits for what comes, or for a time.
-const AT_REST: [&str; 10] = [
-    "epoll_wait",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "poll",
-    "ppoll",
-    "select",
-    "pselect6",
-    "io_uring_enter",
-    "nanosleep",
-    "clock_nanosleep",
-];
 /// Share of the time that it slept there.
 const NEARLY: f64 = 0.9;
 /// Servers, one behind the other: of more it is not asked (`application::waited`).
 const HOPS: usize = 3;
 
 fn asleep(p: &Part) -> bool {
-    let call = p.call.as_deref().is_some_and(|c| AT_REST.contains(&c));
+    // For what comes, or for a time.
+    let call = p
+        .call
+        .as_deref()
+        .is_some_and(|c| FOR_ANY.contains(&c) || TIMERS.contains(&c));
     let by_itself = p.woken_by.is_none() && p.ran_meanwhile.is_none() && p.waker_held.is_none();
     p.state == "asleep_in" && call && by_itself && p.share >= NEARLY
 }

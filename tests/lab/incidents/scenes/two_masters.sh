@@ -3,15 +3,7 @@
 # first: two hosts hold that address
 # first: another host of this recording that has 10.9.2.100:7437
 plant() {
-    namespace other
-    ip link add d0 netns "$id-other" type veth peer name rd netns "$id-router"
-    router ip addr flush dev rs
-    router ip link add br0 type bridge
-    router ip link set rs master br0
-    router ip link set rd master br0 up
-    address router br0 10.9.2.1/24
-    address other d0 10.9.2.3/24
-    other ip route add default via 10.9.2.1
+    beside_server
     server ip addr add 10.9.2.100/32 dev s0
     serve server echo 7437
     serve other echo 7437

@@ -106,13 +106,7 @@ fn what_somebody_may_miss_is_wrong() {
     assert_eq!(of(&rule), None);
     // Events are lost: an answer that waited may be.
     let mut lost = facts(3, &[]);
-    lost.gaps.push(crate::ingest::GapRow {
-        cpu: 0,
-        start_ns: Some(0),
-        end_ns: Some(1),
-        lost_events: Some(1),
-        cause: "overrun",
-    });
+    lost.gaps.push(crate::testing::gap(0, 1));
     assert!(asides(&lost).of(&lost.opens[0]).is_none());
     // Somebody listens there, or answers.
     let mut there = facts(3, &[]);

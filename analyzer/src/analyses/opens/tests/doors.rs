@@ -194,12 +194,6 @@ fn a_monitor_that_is_cut_off_is_none() {
     unknown.opens.retain(|o| o.end != OpenEnd::Established);
     loud(&unknown);
     let mut lost = knocks(&DOORS);
-    lost.gaps.push(crate::ingest::GapRow {
-        cpu: 0,
-        start_ns: Some(0),
-        end_ns: Some(1),
-        lost_events: Some(1),
-        cause: "overrun",
-    });
+    lost.gaps.push(crate::testing::gap(0, 1));
     assert_eq!((told(&lost).0.scans, scanning(&lost).len()), (vec![], 0));
 }

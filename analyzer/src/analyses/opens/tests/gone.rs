@@ -87,6 +87,15 @@ fn where_all_syns_were_dropped_is_told() {
     assert_eq!(told(&f).0.failed[0].shut, None);
 }
 
+/// Events were lost while one of them lasted: the others are as sure as before.
+#[test]
+fn one_in_doubt_leaves_the_others_sure() {
+    let mut f = facts(5, &[]);
+    f.opens[4].confidence = Confidence::Weak;
+    let groups: Vec<_> = told(&f).0.failed.iter().map(|g| (g.attempts, g.sure)).collect();
+    assert_eq!(groups, [(4, true), (1, false)]);
+}
+
 #[test]
 fn where_a_program_went_before_is_told() {
     // Four connections to 10.0.0.8 in the second before, then 10.0.0.9 refuses.
