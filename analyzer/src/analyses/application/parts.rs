@@ -11,6 +11,9 @@ use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 /// Share of a sleep's time that one thread must have ended to be named.
 const MOSTLY: f64 = 0.5;
 
+/// Of a thread that another one woke, in no recorded call.
+pub const FOR_A_THREAD: &str = "waiting for another thread";
+
 /// Names with which threads of the kernel begin that wake sleepers.
 const KERNEL_THREADS: [&str; 8] = [
     "kworker",
@@ -198,7 +201,7 @@ impl Part {
             ("run_queue", _) => "waiting for a CPU".into(),
             ("wakeup", _) => "being woken".into(),
             ("asleep_in", Some(UNRECORDED)) if self.by_a_thread() => {
-                "waiting for another thread (in no recorded system call: a lock, most likely)".into()
+                format!("{FOR_A_THREAD} (in no recorded system call: a lock, most likely)")
             }
             ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded system call".into(),
             ("asleep_in", Some(UNINTERRUPTIBLE)) => {
@@ -211,4 +214,28 @@ impl Part {
             _ => "no event tells what".into(),
         }
     }
+}
+
+/// The name that all who sent these have.
+pub(super) fn of_one_name(rows: &[&TurnaroundRow]) -> Option<String> {
+    let name = rows.first()?.sender;
+    let one = !name.is_empty() && rows.iter().all(|r| r.sender == name);
+    one.then(|| name.text().into_owned())
+}
+
+/// Where these passed, largest first; task and thread with most of it, and its share.
+pub(super) fn doing(rows: &[&TurnaroundRow]) -> (Vec<Part>, (String, f64)) {
+    let (mut parts, mut tasks): (Parts, FxHashMap<_, i64>) = Default::default();
+    let mut whole = 0i64;
+    for r in rows {
+        parts.add(r);
+        whole = whole.saturating_add(r.total_ns());
+        let of = tasks.entry((r.sender, r.sender_pid)).or_insert(0);
+        *of = of.saturating_add(r.total_ns());
+    }
+    let most = tasks.into_iter().max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)));
+    let who = most.map_or_else(Default::default, |((name, pid), ns)| {
+        (task(&name, pid), ns as f64 / whole.max(1) as f64)
+    });
+    (parts.largest(), who)
 }

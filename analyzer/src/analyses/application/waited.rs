@@ -2,20 +2,20 @@
 //! read on another one.
 //!
 //! Needs the views `responses`, `turnarounds`, `tx`. A thread that sent a request on another connection, and that itself read the answer,
-//! waited for that answer from the one to the other: by threads alone, so a worker that asked in another thread's name is not seen. What the
-//! threads behind that answer waited for is asked likewise, from server to server.
+//! waited for that answer from the one to the other; where threads hand requests on, by the times of their process (`handed`). What the threads behind that answer
+//! waited for is asked likewise, from server to server.
 //! A thread whose send call slept for room (stage `sndbuf`) waited for that connection's peer.
 
 use rustc_hash::FxHashMap;
 
 use super::blocked::{Silent, silent};
+use super::handed::{Fits, Handed};
 use super::holder::Holders;
 use super::others::{Behind, Others};
-use super::parts::{Part, Parts};
+use super::parts::{Part, doing, of_one_name};
 use super::released::{Released, released};
 use super::sockets::{Role, Socket};
 use super::spans::Spans;
-use super::task;
 use super::waker::Wakers;
 use super::work::FOR_ANY;
 use crate::analyses::datagrams::{questions, whom};
@@ -28,6 +28,8 @@ use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
 /// Share of the time that a wait must have to be named.
 const MOSTLY: f64 = 0.5;
+/// So much more of the time must be known by the process' times to be told in place of a thread's.
+const SURER: f64 = 0.1;
 /// Part of the time of answers that those looked at must have, the longest first.
 const LONGEST: f64 = 0.9;
 /// Servers behind the first whose waits are followed.
@@ -50,6 +52,8 @@ pub struct Waited {
     pub there: Option<(String, Part)>,
     /// Of `room`: the peer's receive window held that connection more than all else.
     pub window: bool,
+    /// Of `answer` and `datagrams`: other threads of the process had it, inferred from when it asked and when that was answered.
+    pub handed: bool,
     /// Of `read`: on whose silence.
     pub silent: Option<Silent>,
     /// Of `answer`: what the server's threads waited for in turn, in most of that time.
@@ -67,6 +71,7 @@ impl Waited {
             share,
             there: None,
             window: false,
+            handed: false,
             silent: None,
             next: None,
             released: None,
@@ -81,6 +86,8 @@ pub(super) struct Waits<'f> {
     asked: FxHashMap<i32, Vec<(String, Spans)>>,
     /// The same requests: thread, server, answer.
     answers: Vec<(i32, String, &'f ResponseRow)>,
+    /// Both, by process.
+    handed: Handed<'f>,
     /// The same of questions by UDP.
     by_udp: FxHashMap<i32, Vec<(String, Spans)>>,
     /// By thread and connection: its send call slept.
@@ -128,20 +135,24 @@ pub(crate) fn by_thread(spans: FxHashMap<(i32, String), Vec<(i64, i64)>>) -> FxH
 impl<'f> Waits<'f> {
     pub(super) fn of(facts: &'f Facts, sockets: &[Socket<'f>]) -> Waits<'f> {
         let mut spans: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
-        let mut answers = vec![];
+        let (mut answers, mut exchanges) = (vec![], vec![]);
         for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
             let to = server(facts, s.connection);
             for (ns, r) in s.judged_responses() {
                 let of = spans.entry((r.pid, to.clone())).or_default();
-                of.push((asked_from(r), r.send_ns.saturating_add(ns)));
+                let ready_ns = r.send_ns.saturating_add(ns);
+                of.push((asked_from(r), ready_ns));
+                let whole_ns = r.complete_ns.unwrap_or(ready_ns).max(ready_ns);
+                exchanges.push((r.pid, to.clone(), (asked_from(r), whole_ns), Some(r)));
                 answers.push((r.pid, to.clone(), r));
             }
         }
         let asked = by_thread(spans);
         let mut spans: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
         for q in questions(facts) {
-            let of = spans.entry((q.turn.pid, whom(facts, &q))).or_default();
-            of.push((q.turn.start_ns, q.ready_ns));
+            let (to, span) = (whom(facts, &q), (q.turn.start_ns, q.ready_ns));
+            spans.entry((q.turn.pid, to.clone())).or_default().push(span);
+            exchanges.push((q.turn.pid, to, span, None));
         }
         let by_udp = by_thread(spans);
         let mut slept: FxHashMap<(i32, ConnectionId), Vec<(i64, i64)>> = FxHashMap::default();
@@ -164,6 +175,7 @@ impl<'f> Waits<'f> {
             facts,
             asked,
             answers,
+            handed: Handed::of(facts, exchanges.into_iter()),
             by_udp,
             room,
             others: Others::of(facts, sockets),
@@ -241,20 +253,18 @@ impl<'f> Waits<'f> {
         }
         let answer = answers.into_iter().max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)));
         if let Some((to, ns)) = answer.filter(|(_, ns)| share(*ns) >= MOSTLY) {
-            let mut waited = Waited::new("answer", to.to_owned(), ns, share(ns));
-            let theirs = self.there(to, rows);
-            let seen = [before, &[to]].concat();
-            let on = theirs.as_deref().filter(|_| seen.len() <= HOPS);
-            let next = on
-                .and_then(|t| self.waited_for(t, &seen))
-                .filter(|n| !seen.contains(&n.of.as_str()));
-            let last = theirs.as_deref().filter(|_| next.is_none()).map(longest);
-            waited.released = last.and_then(|t| self.released(&t));
-            waited.there = theirs.as_deref().and_then(|t| self.did(t));
-            waited.next = next.map(Box::new);
-            return Some(waited);
+            // Threads that take turns at all requests of a process hold what others asked, too.
+            let surer = Some(share(ns) + SURER).filter(|least| *least < 1.0);
+            if let Some(w) = surer.and_then(|least| self.by_others(rows, before, least)) {
+                return Some(w);
+            }
+            let waited = Waited::new("answer", to.to_owned(), ns, share(ns));
+            return Some(self.behind(waited, self.there(to, rows).as_deref(), before));
         }
-        if let Some(w) = self.by_udp(rows, share) {
+        if let Some(w) = self
+            .by_udp(rows, share)
+            .or_else(|| self.by_others(rows, before, MOSTLY))
+        {
             return Some(w);
         }
         let others = self.others.during(rows).filter(|o| share(o.ns) >= MOSTLY);
@@ -267,6 +277,36 @@ impl<'f> Waits<'f> {
         };
         let of = format!("{} of {peer}", counted(work.len() as u64, "request", "requests"));
         Some(Waited::new("others", of, ns, share(ns)))
+    }
+
+    /// With what they waited for there, whose turnarounds these are.
+    fn behind(&self, mut waited: Waited, theirs: Option<&[&TurnaroundRow]>, before: &[&str]) -> Waited {
+        let seen = [before, &[waited.of.as_str()]].concat();
+        let on = theirs.filter(|_| seen.len() <= HOPS);
+        let next = on
+            .and_then(|t| self.waited_for(t, &seen))
+            .filter(|n| !seen.contains(&n.of.as_str()));
+        let last = theirs.filter(|_| next.is_none()).map(longest);
+        waited.released = last.and_then(|t| self.released(&t));
+        waited.there = theirs.and_then(|t| self.did(t));
+        waited.next = next.map(Box::new);
+        waited
+    }
+
+    /// Answers that other threads of the process had.
+    fn by_others(&self, rows: &[&TurnaroundRow], before: &[&str], mostly: f64) -> Option<Waited> {
+        let fits = self.handed.fits(self.facts, rows, mostly)?;
+        let Fits { server, ns, share, .. } = fits;
+        let kind = if fits.by_udp { "datagrams" } else { "answer" };
+        let waited = Waited {
+            handed: true,
+            ..Waited::new(kind, server, ns, share)
+        };
+        if fits.by_udp {
+            return Some(waited);
+        }
+        let theirs = self.theirs(fits.responses.iter().copied());
+        Some(self.behind(waited, theirs.as_deref(), before))
     }
 
     /// Answers by UDP that were most of these.
@@ -300,8 +340,13 @@ impl<'f> Waits<'f> {
             .answers
             .iter()
             .filter(|(pid, server, r)| server == to && inside(*pid, r));
+        self.theirs(of.map(|(.., r)| *r))
+    }
+
+    /// The turnarounds of their server, where they are most of these.
+    fn theirs(&self, of: impl Iterator<Item = &'f ResponseRow>) -> Option<Vec<&'f TurnaroundRow>> {
         let (mut whole, mut theirs) = (0i64, vec![]);
-        for (.., r) in of {
+        for r in of {
             whole = whole.saturating_add(r.response_ns().unwrap_or(0));
             theirs.extend(self.turnaround(r));
         }
@@ -334,28 +379,4 @@ fn longest<'f>(rows: &[&'f TurnaroundRow]) -> Vec<&'f TurnaroundRow> {
         keep
     });
     rows
-}
-
-/// The name that all who sent these have.
-fn of_one_name(rows: &[&TurnaroundRow]) -> Option<String> {
-    let name = rows.first()?.sender;
-    let one = !name.is_empty() && rows.iter().all(|r| r.sender == name);
-    one.then(|| name.text().into_owned())
-}
-
-/// Where these passed, largest first; task and thread with most of it, and its share.
-pub(super) fn doing(rows: &[&TurnaroundRow]) -> (Vec<Part>, (String, f64)) {
-    let (mut parts, mut tasks): (Parts, FxHashMap<_, i64>) = Default::default();
-    let mut whole = 0i64;
-    for r in rows {
-        parts.add(r);
-        whole = whole.saturating_add(r.total_ns());
-        let of = tasks.entry((r.sender, r.sender_pid)).or_insert(0);
-        *of = of.saturating_add(r.total_ns());
-    }
-    let most = tasks.into_iter().max_by_key(|(who, ns)| (*ns, std::cmp::Reverse(*who)));
-    let who = most.map_or_else(Default::default, |((name, pid), ns)| {
-        (task(&name, pid), ns as f64 / whole.max(1) as f64)
-    });
-    (parts.largest(), who)
 }

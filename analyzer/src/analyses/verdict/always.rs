@@ -1,6 +1,7 @@
 //! What the line on requests and answers says of a server whose answers all take long, and of times in which one answered nobody.
 
-use super::application::{doing, tone_of};
+use super::application::tone_of;
+use super::doing::doing;
 use super::sentences::{counted, duration, moment, or_dash};
 use super::turns::{busy, place};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};

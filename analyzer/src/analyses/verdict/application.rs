@@ -2,6 +2,7 @@
 
 use super::acknowledged::acknowledged;
 use super::always::{always, apart, tone_of_each};
+use super::doing::doing;
 use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up};
 use super::incomplete::{Vain, both_ways, in_parts, silence, slow_parts, unanswered};
@@ -9,23 +10,17 @@ use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::place::place_words;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
-use super::turns::{by_server, causes, larger, most_of_it, no_network, of_one, of_threads, runnable, served_late};
-use super::waited::waited_for;
-use super::waker::{names_a_hold, woken};
+use super::turns::{by_server, causes, larger, most_of_it, no_network, of_one, of_threads, served_late};
+use super::waker::names_a_hold;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
-use crate::analyses::application::{Answered, Application, Awaited, HELD_OFF_NS, Part, Waited};
-use crate::reconstruct::thread::IDLE;
+use crate::analyses::application::{Answered, Application, Awaited};
 use crate::stat::Distribution;
 
 /// Share of the slowest requests' time that makes it this one's.
 const MOSTLY: f64 = 0.5;
-/// Share of a wait for a CPU that was held off though it idled.
-const HELD_OFF_PART: f64 = 0.25;
 
 /// Longest answer of a recording in which answers are told last, ns.
 const SMALL_NS: i64 = 10_000_000;
-/// Share of the slowest requests' time from which what others did is said too.
-const OTHERS: f64 = 0.1;
 
 /// The line: the answers, those that came in parts, and requests without one.
 pub(super) fn application(a: &Application) -> (Tone, String) {
@@ -149,53 +144,6 @@ fn took(s: &Answered) -> String {
 fn slowest(s: &Answered) -> String {
     let of = (s.slowest_parts.as_slice(), &s.slowest_task);
     doing(of, s.slowest_behind.as_ref(), s.slowest_waited.as_ref(), s.slowest)
-}
-
-/// What threads did in so many turnarounds: the parts of these, who had most of it, behind whom, and for what they waited.
-pub(super) fn doing(
-    (parts, task): (&[Part], &(String, f64)),
-    behind: Option<&(String, f64)>,
-    waited: Option<&Waited>,
-    n: u64,
-) -> String {
-    let Some(most) = parts.first() else {
-        return String::new();
-    };
-    let who = match task.1 >= MOSTLY {
-        true => task.0.as_str(),
-        false => "several threads",
-    };
-    // Nobody leaves who is runnable off an idle CPU for long: a part of it tells, whoever ran in the rest.
-    let mean_ns = most.ns / n.max(1) as i64;
-    let held_off = |b: &&(String, f64)| b.0 == IDLE && b.1 >= HELD_OFF_PART && mean_ns >= HELD_OFF_NS;
-    let behind = behind.filter(|b| most.state == "run_queue" && (b.1 >= MOSTLY || held_off(b)));
-    let (did, behind) = match behind {
-        Some((who, part)) => {
-            let (did, behind) = runnable(who, mean_ns, *part);
-            (did.to_owned(), behind)
-        }
-        None => (most.words(), String::new()),
-    };
-    let waited = waited.filter(|w| most.state == "asleep_in" || w.kind == "others");
-    let (waited, at_work) = match waited.map(|w| (waited_for(w), w.kind == "others")) {
-        Some((said, true)) => (String::new(), said),
-        Some((said, false)) => (said, String::new()),
-        None => Default::default(),
-    };
-    // Those that waited for the one that is named first.
-    let others = parts.get(1).filter(|p| p.share >= OTHERS);
-    let others = others.map_or_else(String::new, |p| {
-        let share = p.share * 100.0;
-        match p.woken_by.as_deref() == Some(who) {
-            true => format!("; others {} {share:.0} %, woken by that one", p.words()),
-            false => format!(", {} {share:.0} %{}", p.words(), woken(p)),
-        }
-    });
-    format!(
-        "{who} {did} {:.0} % of it{waited}{}{behind}{others}{at_work}",
-        most.share * 100.0,
-        woken(most)
-    )
 }
 
 fn inside(s: &Answered) -> String {

@@ -32,6 +32,7 @@ mod counted;
 mod cpus;
 mod cut_off;
 mod datagrams;
+mod doing;
 mod dropped;
 mod drops;
 mod echo;

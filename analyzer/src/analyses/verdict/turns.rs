@@ -3,7 +3,8 @@
 
 use super::acknowledged::acknowledged;
 use super::always::{all_at_once, all_late, always, consumers, standstills};
-use super::application::{doing, tone_of};
+use super::application::tone_of;
+use super::doing::doing;
 use super::itself::itself;
 use super::long_work::long_work;
 use super::one_line::one_line;

@@ -12,9 +12,17 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
         ("room", _) => format!(", on {}, whose send buffer was full", w.of),
         ("others", _) => format!("; while these lay unread it was at work on {}", w.of),
         ("read", _) => w.silent.as_ref().map_or_else(String::new, silent_words),
-        ("datagrams", _) if w.of.is_empty() => ", waiting for answers by UDP".to_owned(),
-        ("datagrams", _) => format!(", waiting for the answer by UDP of {}", w.of),
-        _ => format!(", waiting for the answer of {}", chain(w)),
+        ("datagrams", _) if w.of.is_empty() => format!(", {} for answers by UDP", waiting(w)),
+        ("datagrams", _) => format!(", {} for the answer by UDP of {}", waiting(w), w.of),
+        _ => format!(", {} for the answer of {}", waiting(w), chain(w)),
+    }
+}
+
+/// Who waited.
+fn waiting(w: &Waited) -> &'static str {
+    match w.handed {
+        true => "while other threads of the process waited (inferred from the times)",
+        false => "waiting",
     }
 }
 
@@ -31,7 +39,11 @@ pub(super) fn chain(w: &Waited) -> String {
     };
     let who = if who.is_empty() { several } else { who };
     if let Some(next) = w.next.as_ref().filter(|n| n.kind == "answer") {
-        return format!("{} ({who}), which waited for that of {}", w.of, chain(next));
+        let handed = match next.handed {
+            true => ", in other threads (inferred from the times),",
+            false => "",
+        };
+        return format!("{} ({who}), which waited{handed} for that of {}", w.of, chain(next));
     }
     let woken = woken_by_who_was_held(did);
     let did = format!(

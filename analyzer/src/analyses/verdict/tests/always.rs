@@ -90,6 +90,7 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
         share: 0.99,
         there: there.map(|p| ("db/9".to_owned(), p)),
         window: false,
+        handed: false,
         next: None,
         released: None,
         silent: None,

@@ -26,6 +26,7 @@ fn waited(did: crate::analyses::application::Part) -> Slow {
         share: 0.99,
         there: Some(("cms/9".into(), did)),
         window: false,
+        handed: false,
         next: None,
         released: None,
         silent: None,

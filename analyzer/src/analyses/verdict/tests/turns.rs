@@ -90,6 +90,7 @@ fn the_larger_part_first() {
             share: 0.99,
             there: Some(("python3/9".into(), part("asleep_in", Some("clock_nanosleep"), 1, 0.98))),
             window: false,
+            handed: false,
             next: None,
             released: None,
             silent: None,

@@ -25,6 +25,7 @@ fn said(change: impl Fn(&mut Silent)) -> String {
         share: 1.0,
         there: None,
         window: false,
+        handed: false,
         next: None,
         released: None,
         silent: Some(s),
