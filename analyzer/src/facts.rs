@@ -123,6 +123,8 @@ pub struct Facts {
     pub listened_by: FxHashMap<u16, i32>,
     /// What TCP sockets agreed on with their other end, where a list of sockets tells.
     pub negotiated: FxHashMap<ConnectionId, Negotiated>,
+    /// When something was sent or came last on a TCP socket before the recording, ns, where the first list of sockets tells.
+    pub quiet: FxHashMap<ConnectionId, i64>,
     /// TCP sockets that listened at each port, where a list of sockets tells.
     pub listeners: BTreeMap<u16, u64>,
     /// Ports at which any TCP socket listened, where a list of sockets tells.

@@ -342,6 +342,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         processes: if counted { processes } else { FxHashMap::default() },
         listened_by: if counted { listeners_of } else { FxHashMap::default() },
         negotiated,
+        quiet: negotiated::quiet(capture, &connections, trace.info.start_ns.filter(|_| counted)),
         listeners: listeners::listeners(capture),
         listening,
         asked_by_many,

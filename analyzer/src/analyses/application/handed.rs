@@ -17,6 +17,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::by_udp::Asked;
 use crate::facts::Facts;
 use crate::reconstruct::application::tables::{ResponseRow, TurnaroundRow};
 
@@ -42,8 +43,10 @@ pub(super) struct Exchange<'f> {
     pub(super) to_ns: i64,
     /// Number of the server's name.
     pub(super) to: usize,
-    /// By TCP.
+    /// By TCP: its row.
     pub(super) response: Option<&'f ResponseRow>,
+    /// No answer came.
+    pub(super) in_vain: bool,
 }
 
 /// By process.
@@ -57,22 +60,26 @@ pub(super) struct Fits<'f> {
     pub(super) server: String,
     /// By TCP: what was asked there.
     pub(super) responses: Vec<&'f ResponseRow>,
-    pub(super) by_udp: bool,
     /// ns of the exchanges.
     pub(super) ns: i64,
+    /// Of them, by UDP.
+    pub(super) by_udp_ns: i64,
+    /// Of these, those to which no answer came.
+    pub(super) in_vain_ns: i64,
     /// Part of the answers' time.
     pub(super) share: f64,
 }
 
 impl<'f> Handed<'f> {
-    /// Of exchanges by thread: who asked, where, from when to when.
+    /// Of exchanges by thread: who asked, where, from when to when; by TCP and by UDP.
     pub(super) fn of(
         facts: &Facts,
-        all: impl Iterator<Item = (i32, String, (i64, i64), Option<&'f ResponseRow>)>,
+        by_tcp: impl Iterator<Item = (i32, String, (i64, i64), &'f ResponseRow)>,
+        by_udp: Vec<Asked>,
     ) -> Handed<'f> {
         let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         let mut of: FxHashMap<i32, Vec<Exchange<'f>>> = FxHashMap::default();
-        for (pid, server, (from_ns, to_ns), response) in all {
+        let mut push = |pid: i32, server: String, (from_ns, to_ns): (i64, i64), response, in_vain| {
             let next = numbers.len();
             let to = *numbers.entry(server).or_insert(next);
             of.entry(facts.process(pid)).or_default().push(Exchange {
@@ -80,7 +87,12 @@ impl<'f> Handed<'f> {
                 to_ns,
                 to,
                 response,
+                in_vain,
             });
+        };
+        by_tcp.for_each(|(pid, server, span, r)| push(pid, server, span, Some(r), false));
+        for a in by_udp {
+            push(a.pid, a.to, a.span, None, !a.answered);
         }
         of.values_mut()
             .for_each(|of| of.sort_by_key(|e| (e.from_ns, e.to_ns, e.to)));
@@ -94,8 +106,8 @@ impl<'f> Handed<'f> {
 
     /// The server for whose answers these waited, in `mostly` or more of their time.
     pub(super) fn fits(&self, facts: &Facts, rows: &[&TurnaroundRow], mostly: f64) -> Option<Fits<'f>> {
-        let each = rows.len().div_ceil(LOOKED_AT).max(1);
-        let mut rows: Vec<&TurnaroundRow> = rows.iter().copied().step_by(each).collect();
+        let each_of = rows.len().div_ceil(LOOKED_AT).max(1);
+        let mut rows: Vec<&TurnaroundRow> = rows.iter().copied().step_by(each_of).collect();
         rows.sort_by_key(|r| (r.send_ns, r.connection));
         let whole = rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.total_ns()));
         let (mut sums, mut n): (FxHashMap<usize, (i64, Vec<Exchange<'f>>)>, usize) = Default::default();
@@ -121,12 +133,19 @@ impl<'f> Handed<'f> {
         }
         let (to, (ns, exchanges)) = sums.into_iter().max_by_key(|(to, of)| (of.0, Reverse(*to)))?;
         let share = ns as f64 / whole.max(1) as f64;
+        let sum = |of: fn(&Exchange<'_>) -> bool| {
+            let of = exchanges.iter().filter(|e| of(e));
+            let each = of.map(|e| e.to_ns.saturating_sub(e.from_ns));
+            each.fold(0, i64::saturating_add)
+                .saturating_mul(i64::try_from(each_of).unwrap_or(1))
+        };
         let told = share >= mostly && n >= later.max(earlier).saturating_mul(CHANCE);
         told.then(|| Fits {
             server: self.names.get(to).cloned().unwrap_or_default(),
-            by_udp: exchanges.iter().all(|e| e.response.is_none()),
+            by_udp_ns: sum(|e| e.response.is_none()),
+            in_vain_ns: sum(|e| e.in_vain),
             responses: exchanges.iter().filter_map(|e| e.response).collect(),
-            ns: ns.saturating_mul(i64::try_from(each).unwrap_or(1)),
+            ns: ns.saturating_mul(i64::try_from(each_of).unwrap_or(1)),
             share,
         })
     }

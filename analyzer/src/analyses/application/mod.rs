@@ -17,6 +17,7 @@ use crate::stat::Distribution;
 mod apart;
 mod asked_bytes;
 mod blocked;
+mod by_udp;
 mod given_up;
 mod gone_idle;
 mod half_open;

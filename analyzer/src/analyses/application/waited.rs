@@ -9,6 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use super::blocked::{Silent, silent};
+use super::by_udp::{ByUdp, asked};
 use super::handed::{Fits, Handed};
 use super::holder::Holders;
 use super::others::{Behind, Others};
@@ -18,7 +19,6 @@ use super::sockets::{Role, Socket};
 use super::spans::Spans;
 use super::waker::Wakers;
 use super::work::FOR_ANY;
-use crate::analyses::datagrams::{questions, whom};
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::counted;
 use crate::facts::{ConnectionId, Facts};
@@ -38,7 +38,7 @@ const HOPS: usize = 8;
 /// What threads waited for.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Waited {
-    /// `answer`: for the answer of `of`; `datagrams`: likewise, by UDP; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`;
+    /// `answer`: for the answer of `of`; `datagrams`: likewise, by UDP; `no_datagrams`: likewise, and none came; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`;
     /// `read`: for something to read on `of`.
     pub kind: &'static str,
     /// `address:port` of a server (of `datagrams` its task where that is not known); of `room` and `read` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.
@@ -89,7 +89,7 @@ pub(super) struct Waits<'f> {
     /// Both, by process.
     handed: Handed<'f>,
     /// The same of questions by UDP.
-    by_udp: FxHashMap<i32, Vec<(String, Spans)>>,
+    by_udp: ByUdp,
     /// By thread and connection: its send call slept.
     room: FxHashMap<i32, Vec<(ConnectionId, Spans)>>,
     /// What its threads were at work on.
@@ -143,18 +143,11 @@ impl<'f> Waits<'f> {
                 let ready_ns = r.send_ns.saturating_add(ns);
                 of.push((asked_from(r), ready_ns));
                 let whole_ns = r.complete_ns.unwrap_or(ready_ns).max(ready_ns);
-                exchanges.push((r.pid, to.clone(), (asked_from(r), whole_ns), Some(r)));
+                exchanges.push((r.pid, to.clone(), (asked_from(r), whole_ns), r));
                 answers.push((r.pid, to.clone(), r));
             }
         }
-        let asked = by_thread(spans);
-        let mut spans: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
-        for q in questions(facts) {
-            let (to, span) = (whom(facts, &q), (q.turn.start_ns, q.ready_ns));
-            spans.entry((q.turn.pid, to.clone())).or_default().push(span);
-            exchanges.push((q.turn.pid, to, span, None));
-        }
-        let by_udp = by_thread(spans);
+        let by_udp = asked(facts);
         let mut slept: FxHashMap<(i32, ConnectionId), Vec<(i64, i64)>> = FxHashMap::default();
         let sent = facts.tx.iter().filter(|r| r.kind == TxKind::Tcp);
         for r in sent.filter(|r| r.start == TxStart::Sendmsg && r.pid > 0) {
@@ -173,10 +166,10 @@ impl<'f> Waits<'f> {
         let turnarounds = facts.turnarounds.iter().map(|t| ((t.connection, t.send_ns), t));
         Waits {
             facts,
-            asked,
+            by_udp: ByUdp::of(&by_udp),
+            handed: Handed::of(facts, exchanges.into_iter(), by_udp),
+            asked: by_thread(spans),
             answers,
-            handed: Handed::of(facts, exchanges.into_iter()),
-            by_udp,
             room,
             others: Others::of(facts, sockets),
             wakers: Wakers::of(facts),
@@ -297,31 +290,27 @@ impl<'f> Waits<'f> {
     fn by_others(&self, rows: &[&TurnaroundRow], before: &[&str], mostly: f64) -> Option<Waited> {
         let fits = self.handed.fits(self.facts, rows, mostly)?;
         let Fits { server, ns, share, .. } = fits;
-        let kind = if fits.by_udp { "datagrams" } else { "answer" };
+        let kind = match fits.by_udp_ns {
+            0 => "answer",
+            _ => by_udp_kind(ns, fits.in_vain_ns),
+        };
         let waited = Waited {
             handed: true,
             ..Waited::new(kind, server, ns, share)
         };
-        if fits.by_udp {
+        if fits.by_udp_ns > 0 {
             return Some(waited);
         }
         let theirs = self.theirs(fits.responses.iter().copied());
         Some(self.behind(waited, theirs.as_deref(), before))
     }
 
-    /// Answers by UDP that were most of these.
+    /// Answers by UDP that were most of these, come or not.
     fn by_udp(&self, rows: &[&TurnaroundRow], share: impl Fn(i64) -> f64) -> Option<Waited> {
-        let mut answers: FxHashMap<&str, i64> = FxHashMap::default();
-        for r in rows {
-            for (to, spans) in self.by_udp.get(&r.sender_pid).into_iter().flatten() {
-                let sum = answers.entry(to).or_default();
-                *sum = sum.saturating_add(spans.within(own_from(r), r.send_ns));
-            }
-        }
-        let (to, ns) = answers
-            .into_iter()
-            .max_by_key(|(to, ns)| (*ns, std::cmp::Reverse(*to)))?;
-        (share(ns) >= MOSTLY).then(|| Waited::new("datagrams", to.to_owned(), ns, share(ns)))
+        let times: Vec<(i32, i64, i64)> = (rows.iter()).map(|r| (r.sender_pid, own_from(r), r.send_ns)).collect();
+        let (to, ns, in_vain) = self.by_udp.most(&times)?;
+        let kind = by_udp_kind(ns, in_vain);
+        (share(ns) >= MOSTLY).then(|| Waited::new(kind, to.to_owned(), ns, share(ns)))
     }
 
     /// The turnarounds of the server that these waited for.
@@ -364,6 +353,14 @@ impl<'f> Waits<'f> {
             false => of_one_name(rows).map_or_else(String::new, |name| format!("threads named {name}")),
         };
         Some((who, most))
+    }
+}
+
+/// Whether most of what was waited for came.
+fn by_udp_kind(ns: i64, in_vain: i64) -> &'static str {
+    match in_vain > ns / 2 {
+        true => "no_datagrams",
+        false => "datagrams",
     }
 }
 

@@ -20,10 +20,12 @@ use crate::reconstruct::transmit::tables::TxKind;
 use crate::reconstruct::whose::Carries;
 use crate::stat::Distribution;
 use untaken::Untaken;
+use vain::in_vain;
 
 mod alone;
 mod beside;
 mod copies;
+mod crowds;
 mod meanwhile;
 mod onward;
 mod questions;
@@ -32,6 +34,7 @@ mod silent;
 #[cfg(test)]
 mod tests;
 mod untaken;
+mod vain;
 
 pub use alone::Alone;
 pub use beside::Beside;
@@ -41,6 +44,7 @@ pub use onward::Onward;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
 pub use silent::Silent;
+pub(crate) use vain::turns_in_vain;
 
 /// Least time waited for an answer that did not come.
 pub const WAIT_NS: i64 = 100_000_000;
@@ -81,8 +85,10 @@ pub struct Datagrams {
 /// Datagrams of a process to which nothing came while the threads that sent them waited.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct InVain {
-    /// `task/thread` that sent; `task/process` of several threads.
+    /// `task/thread` that sent; `task/process` of several threads, `task` of several processes.
     pub task: String,
+    /// Processes.
+    pub processes: u64,
     /// Threads.
     pub threads: u64,
     /// Where they were sent to; where that is not known, where they came to, or the peer of its socket; empty: not recorded.
@@ -157,22 +163,6 @@ fn holder(s: &SocketRow) -> String {
     }
 }
 
-/// Whether a thread waited in vain for what came of it.
-fn in_vain(t: &TurnRow, s: &SocketRow) -> bool {
-    let awaited = match t.awaited {
-        Awaited::Poll | Awaited::Several => true,
-        // A server waits in receive calls, too: not one that connects, or sends again, or gives its socket up.
-        Awaited::Receive => s.connected || t.gave_up || t.end == TurnEnd::AskedAgain,
-        Awaited::Perhaps | Awaited::No => false,
-    };
-    let least = match t.end {
-        TurnEnd::AskedAgain | TurnEnd::Closed => WAIT_NS,
-        TurnEnd::RecordingEnd => OPEN_NS,
-        _ => return false,
-    };
-    awaited && !s.served && t.ready_ns.is_none() && t.waited_ns >= least
-}
-
 /// Events without which nothing is said of UDP.
 const NEEDED: [&str; 3] = ["sock:sock_send_length", "sock:sock_recv_length", "sock:sk_data_ready"];
 /// The same where sockets are told by calls and the packets in them.
@@ -229,12 +219,15 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     };
     // Threads of one process together.
     let process = |(pid, there, to): &Key| (facts.process(*pid), *there, to.clone());
+    let repeated = repeated::Repeated::of(facts);
+    let vain = || turns().filter(|(t, s)| in_vain(t, s) || repeated.in_vain(facts, t, s));
+    let crowds = crowds::Crowds::of(facts, vain().map(|(t, _)| (process(&key(t)), t)));
+    let process = |key: &Key| crowds.told(process(key));
     let mut groups: BTreeMap<Key, Vec<&TurnRow>> = BTreeMap::new();
     let mut senders: BTreeMap<Key, BTreeSet<Key>> = BTreeMap::new();
     let mut less: BTreeMap<Key, u64> = BTreeMap::new();
     let mut unsure = 0;
-    let repeated = repeated::Repeated::of(facts);
-    for (t, _) in turns().filter(|(t, s)| in_vain(t, s) || repeated.in_vain(facts, t, s)) {
+    for (t, _) in vain() {
         let key = key(t);
         match t.confidence.is_solid() {
             true => {
@@ -345,14 +338,18 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
     let longest = turns.iter().max_by_key(|t| t.waited_ns);
     let sum = |of: fn(&TurnRow) -> u32| turns.iter().map(|t| u64::from(of(t))).sum();
     let threads: BTreeSet<i32> = turns.iter().map(|t| t.pid).collect();
+    let processes: BTreeSet<i32> = threads.iter().map(|t| facts.process(*t)).collect();
     InVain {
-        task: first.map_or_else(String::new, |t| match facts.processes.get(&t.pid) {
-            Some((process, _)) if threads.len() > 1 => {
-                let name = facts.processes.get(process).map_or(t.task, |p| p.1);
-                who(&name, *process)
+        task: first.map_or_else(String::new, |t| {
+            let process = facts.process(t.pid);
+            let name = facts.processes.get(&process).map_or(t.task, |p| p.1);
+            match (threads.len(), processes.len()) {
+                (0 | 1, _) => who(&t.task, t.pid),
+                (_, 0 | 1) => who(&name, process),
+                _ => name.text().into_owned(),
             }
-            _ => who(&t.task, t.pid),
         }),
+        processes: processes.len() as u64,
         threads: threads.len() as u64,
         to,
         came_to: if translated { came_to } else { String::new() },

@@ -80,16 +80,16 @@ pub(crate) fn questions(facts: &Facts) -> impl Iterator<Item = Question<'_>> {
 }
 
 /// The address of who is asked, where it is known; else empty.
-pub(crate) fn asked_at(facts: &Facts, q: &Question<'_>) -> String {
-    let at = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
+pub(crate) fn asked_at(facts: &Facts, turn: &TurnRow) -> String {
+    let at = turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
     let local = at.map(|s| s.local.clone()).filter(|l| !l.is_empty());
-    local.unwrap_or_else(|| q.turn.peer(&facts.udp_sockets))
+    local.unwrap_or_else(|| turn.peer(&facts.udp_sockets))
 }
 
 /// Who is asked: its address, or else whose socket it is; empty: neither is known.
-pub(crate) fn whom(facts: &Facts, q: &Question<'_>) -> String {
-    let at = asked_at(facts, q);
-    let there = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
+pub(crate) fn whom(facts: &Facts, turn: &TurnRow) -> String {
+    let at = asked_at(facts, turn);
+    let there = turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
     let holder = there.map(holder).filter(|h| !h.is_empty());
     // An address that is any of a host's says nothing.
     match (holder, port_of_any(&at)) {
@@ -294,7 +294,7 @@ impl<'f> Servers<'f> {
         let reads = rows.map(|r| (r.skb_id, (r.start_ns, r.start_ns.saturating_add(r.total_ns))));
         let mut own: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
         for q in all {
-            let of = own.entry((q.turn.pid, whom(facts, q))).or_default();
+            let of = own.entry((q.turn.pid, whom(facts, q.turn))).or_default();
             of.push((q.turn.start_ns, q.ready_ns));
         }
         Servers {
@@ -359,7 +359,7 @@ pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
         let there = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
         let key = (
             q.turn.task.text().into_owned(),
-            asked_at(facts, &q),
+            asked_at(facts, q.turn),
             there.map(holder).unwrap_or_default(),
         );
         by.entry(key).or_default().push(q);

@@ -1,7 +1,7 @@
 //! Connections that a stateful firewall has forgotten: what it drops is the first that passes on them after a long silence. In this host its drops tell; of
 //! one on the way, that nothing sent then was acknowledged (`application::Unanswered`).
 //!
-//! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`. Said where each connection with drops had been silent for longer
+//! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`, the first list of sockets. Said where each connection with drops had been silent for longer
 //! (by a quarter; where five connections and five with long silences tell, by a hundredth and 10 ms) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
 //! or an address, where busy connections are hit, too.
 //!
@@ -55,8 +55,8 @@ struct Seen {
 pub struct Forgotten {
     /// Connections with drops, or with what was not acknowledged, of which the silence before is known.
     pub connections: u64,
-    /// The shortest silence on one of them before its first drop: from what was sent or came before, or from its opening; where it is older than the
-    /// recording and was silent from its start, from there on.
+    /// The shortest silence on one of them before its first drop: from what was sent or came before (also before the recording, where a list of sockets tells), or from
+    /// its opening; where it is older than the recording, was silent from its start, and is in no list, from there on.
     pub silent_least_ns: i64,
     /// The longest silence after which something passed on a connection to the same place.
     pub passed_most_ns: i64,
@@ -147,7 +147,8 @@ fn silences(
             (Some(at), Some((last, rest)))
                 if at.saturating_sub(last.at_ns) <= if last.passed { AT_ONCE_NS } else { FIRST_RTO_NS } =>
             {
-                let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied());
+                let listed = facts.quiet.get(c).copied();
+                let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied()).or(listed);
                 // What was sent again may have been sent before the recording began.
                 let quiet = before.or(start.filter(|_| last.begun));
                 silences.extend(quiet.map(|q| (last.at_ns.saturating_sub(q), before.is_none(), sure(*c))));
@@ -174,7 +175,10 @@ fn silences(
         let since = before
             .first()
             .filter(|f| f.passed && f.begun && !opened.contains_key(c));
-        let since = since.zip(start).map(|(f, start)| f.at_ns.saturating_sub(start));
+        let listed = facts.quiet.get(c).copied();
+        let since = since
+            .zip(listed.or(start))
+            .map(|(f, last)| f.at_ns.saturating_sub(last));
         passed_later = passed_later.max(since);
     }
     let passed: i64 = passed?;

@@ -2,7 +2,8 @@
 
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, questions};
+use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, questions, waited_in_vain};
+use crate::analyses::application::Application;
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent, port_of_any};
 use crate::analyses::drops::Drops;
 
@@ -90,6 +91,7 @@ fn there(v: &InVain) -> Option<String> {
 
 /// Not of some that were right behind another question: what is asked then may be that one.
 fn again(v: &InVain) -> Option<String> {
+    let it = if v.threads > 1 { "they" } else { "it" };
     if v.beside.is_some() && v.again < v.turns {
         return None;
     }
@@ -100,9 +102,9 @@ fn again(v: &InVain) -> Option<String> {
     match (v.again, v.again_answered) {
         (0, _) => None,
         (n, 0) if n == v.again_in_vain => Some(format!(
-            "it then asked {place} at once, without an answer to that either"
+            "{it} then asked {place} at once, without an answer to that either"
         )),
-        (_, 0) => Some(format!("it then asked {place} at once")),
+        (_, 0) => Some(format!("{it} then asked {place} at once")),
         (_, n) => {
             let times = match (n == v.turns, n) {
                 (true, 1) => String::new(),
@@ -111,7 +113,7 @@ fn again(v: &InVain) -> Option<String> {
             };
             let within = or_dash(v.again_longest_ns);
             Some(format!(
-                "it then asked {place} and had an answer within {within}{times}"
+                "{it} then asked {place} and had an answer within {within}{times}"
             ))
         }
     }
@@ -131,9 +133,10 @@ fn what(v: &InVain) -> String {
         0 => String::new(),
         n => format!(", of {n} more that is less certain"),
     };
-    let (threads, it) = match v.threads {
-        0 | 1 => (String::new(), "it"),
-        n => (format!("{n} threads of "), "they"),
+    let (threads, it) = match (v.threads, v.processes) {
+        (0 | 1, _) => (String::new(), "it"),
+        (n, 0 | 1) => (format!("{n} threads of "), "they"),
+        (_, n) => (format!("{n} processes named "), "they"),
     };
     format!(
         "{} of {of} that {threads}{} sent {} had no answer while {it} waited {}{asleep}{open}{less}",
@@ -251,17 +254,27 @@ fn perhaps_dropped(n: u64) -> String {
     )
 }
 
-/// The line; so many datagrams, and packets that may be some, were dropped in this host.
-pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
+/// What is said of those that waited in vain; of its evidence in the line alone.
+fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
+    let first = match evidence {
+        true => format!("{}{}", what(v), from(v.first)),
+        false => what(v),
+    };
+    let so = answers.and_then(|a| waited_in_vain::so(v, a));
+    let (third, last) = match evidence {
+        true => (again(v), there(v)),
+        false => (there(v), again(v)),
+    };
+    let said = [Some(first), so, asked_on::beside(v), pause(v), third, last];
+    let said = said.into_iter().chain([asked_on::onward(v)]).flatten();
+    said.collect::<Vec<_>>().join("; ")
+}
+
+/// The line; so many datagrams, and packets that may be some, were dropped in this host; answers that waited.
+pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&Application>) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
-        let first = format!("{}{}", what(v), from(v.first));
-        let said = [Some(first), asked_on::beside(v), pause(v), again(v), there(v)];
-        let said = said.into_iter().chain([asked_on::onward(v)]).flatten();
-        format!(
-            "{}{}",
-            said.collect::<Vec<_>>().join("; "),
-            more(d.in_vain.len() as u64, 1)
-        )
+        let said = vain(v, true, answers);
+        format!("{said}{}", more(d.in_vain.len() as u64, 1))
     });
     let copied = d.copied.first().map(|c| {
         let more = more(d.copied.len() as u64, 1);
@@ -337,12 +350,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
 }
 
 /// What is worth a look, for the head of the page.
-pub(super) fn headline(d: &Datagrams) -> String {
-    let vain = d.in_vain.first().map(|v| {
-        let said = [Some(what(v)), asked_on::beside(v), pause(v), there(v), again(v)];
-        let said = said.into_iter().chain([asked_on::onward(v)]).flatten();
-        said.collect::<Vec<_>>().join("; ")
-    });
+pub(super) fn headline(d: &Datagrams, answers: Option<&Application>) -> String {
+    let vain = d.in_vain.first().map(|v| vain(v, false, answers));
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
     let said = d.silent.first().map(silent).into_iter();
     let said = said.chain(asked_alone::words(d)).chain(vain);

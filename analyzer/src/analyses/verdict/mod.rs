@@ -72,6 +72,7 @@ mod turns;
 mod unjoined;
 mod vanished;
 pub(super) mod waited;
+mod waited_in_vain;
 mod waker;
 mod ways;
 mod whose;
@@ -126,6 +127,21 @@ pub struct Line {
     pub names_cause: bool,
     /// The subject of the line that says why: what this one says became of the very connections that lost packets there (inferred).
     pub follows: Option<&'static str>,
+}
+
+impl Line {
+    /// A line that stands for itself.
+    fn of(subject: &'static str, tone: Tone, sentence: String, headline: String) -> Line {
+        Line {
+            subject,
+            tone,
+            sentence,
+            headline,
+            minor: false,
+            names_cause: false,
+            follows: None,
+        }
+    }
 }
 
 /// In which order the lines of a tone are said: what only follows of another last, causes that have a name before others, what nobody waited for behind them.
@@ -185,34 +201,20 @@ pub fn answer(
         Level::Bad => Tone::Bad,
     };
     let (in_few, minor) = sentences::of_quality(&quality.sentence);
+    let few = headline(tone, || in_few);
     let trust = Line {
-        subject: "quality",
-        tone,
-        headline: headline(tone, || in_few),
-        sentence: quality.sentence.clone(),
         minor,
-        names_cause: false,
-        follows: None,
+        ..Line::of("quality", tone, quality.sentence.clone(), few)
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {
-        Ok((tone, sentence)) => Line {
-            subject,
-            tone,
-            headline: headline(tone, || sentences::first_words(&sentence)),
-            sentence,
-            minor: false,
-            names_cause: false,
-            follows: None,
-        },
-        Err(why) => Line {
-            subject,
-            tone: Tone::Unknown,
-            sentence: sentences::unknown(subject, why),
-            headline: String::new(),
-            minor: false,
-            names_cause: false,
-            follows: None,
-        },
+        Ok((tone, sentence)) => {
+            let few = headline(tone, || sentences::first_words(&sentence));
+            Line::of(subject, tone, sentence, few)
+        }
+        Err(why) => {
+            let said = sentences::unknown(subject, why);
+            Line::of(subject, Tone::Unknown, said, String::new())
+        }
     };
     let in_words = |mut line: Line, words: Option<String>| {
         if let Some(words) = words {
@@ -284,15 +286,13 @@ pub fn answer(
             )
         },
         Line {
-            names_cause: udp
-                .findings()
-                .is_some_and(|d| d.in_vain.is_empty() && !questions::late(d).is_empty()),
+            names_cause: udp.findings().is_some_and(questions::name_the_cause),
             ..in_words(
                 line(
                     "datagrams",
-                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped), quality)),
+                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped, application.findings()), quality)),
                 ),
-                udp.findings().map(datagrams::headline),
+                udp.findings().map(|d| datagrams::headline(d, application.findings())),
             )
         },
         with_the_paths(

@@ -143,6 +143,11 @@ fn slow(q: &Questions) -> Option<String> {
     })
 }
 
+/// Whether late answers are what the line on UDP begins with.
+pub(super) fn name_the_cause(d: &Datagrams) -> bool {
+    d.in_vain.is_empty() && !late(d).is_empty()
+}
+
 /// What is worth a look, one of each kind.
 pub(super) fn late(d: &Datagrams) -> Vec<String> {
     let with_server = |q: &Questions, said: String| {

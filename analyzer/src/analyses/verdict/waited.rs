@@ -14,6 +14,14 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
         ("read", _) => w.silent.as_ref().map_or_else(String::new, silent_words),
         ("datagrams", _) if w.of.is_empty() => format!(", {} for answers by UDP", waiting(w)),
         ("datagrams", _) => format!(", {} for the answer by UDP of {}", waiting(w), w.of),
+        ("no_datagrams", _) => {
+            let of = if w.of.is_empty() {
+                String::new()
+            } else {
+                format!(" of {}", w.of)
+            };
+            format!(", {} for answers by UDP{of} that did not come", waiting(w))
+        }
         _ => format!(", {} for the answer of {}", waiting(w), chain(w)),
     }
 }

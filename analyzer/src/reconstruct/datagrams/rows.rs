@@ -336,11 +336,11 @@ fn name(
                 found.push((*at, line, "port"));
             }
         }
-        if of.iter().any(|at| found.iter().any(|f| f.0 == *at)) {
-            continue;
-        }
-        let mut theirs = (0..).zip(lines).filter(|(_, l)| l.pids.contains(pid)).map(|(n, _)| n);
-        if let ([one], Some(line), None) = (of.as_slice(), theirs.next(), theirs.next()) {
+        // The last of a process' sockets is the last of its lines.
+        let mut left = of.iter().filter(|at| !found.iter().any(|f| f.0 == **at));
+        let of_it = |n: usize, l: &Line| l.pids.contains(pid) && !found.iter().any(|f| f.1 == n);
+        let mut theirs = (0..).zip(lines).filter(|(n, l)| of_it(*n, l)).map(|(n, _)| n);
+        if let (Some(one), None, Some(line), None) = (left.next(), left.next(), theirs.next(), theirs.next()) {
             found.push((*one, line, "task"));
         }
     }

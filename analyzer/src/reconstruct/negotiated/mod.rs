@@ -23,10 +23,12 @@ use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::snapshots::{field, hex, lines};
 
 mod ends;
+mod quiet;
 #[cfg(test)]
 mod tests;
 
 pub use ends::{Ends, Options};
+pub use quiet::quiet;
 
 /// `TCPI_OPT_WSCALE`.
 const OPT_WSCALE: u32 = 4;

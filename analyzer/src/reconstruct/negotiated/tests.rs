@@ -169,3 +169,38 @@ fn both_ends_are_told_where_both_are_listed_by_their_cookies() {
     };
     assert_eq!(with(&[own], &[untold], cookies), None);
 }
+
+/// The first list says for how many ms nothing was sent or came.
+#[test]
+fn the_first_list_tells_when_a_socket_was_used_last() {
+    let (src, dst) = ends();
+    let line = |sent: u32, came: u32| {
+        let of = line("established", (&src, &dst), 7);
+        of.replace(
+            " cong=",
+            &format!(" tcp.last_data_sent={sent} tcp.last_data_recv={came} cong="),
+        )
+    };
+    let of = |when, texts: &[String]| {
+        let mut s = Script::new("6.18.44", &[]);
+        SOCK.probe(&mut s, 1_000, 0, Ctx::Soft(7), &[]);
+        let mut capture = s.capture();
+        capture.snapshots.push(Snapshot {
+            what: "sockets".into(),
+            when,
+            text: texts.concat().into_bytes(),
+        });
+        let facts = crate::analyze(&capture, &crate::ingest::Options::default());
+        let start = facts.capture.start_ns.unwrap();
+        facts.quiet.into_values().map(|at| start - at).collect::<Vec<i64>>()
+    };
+    assert_eq!(of(SnapshotWhen::Start, &[line(26_104, 26_000)]), [26_000_000_000]);
+    assert_eq!(of(SnapshotWhen::End, &[line(26_104, 26_000)]), [0i64; 0]);
+    assert_eq!(
+        of(SnapshotWhen::Start, &[line(1, 2), line(3, 4)]),
+        [0i64; 0],
+        "two namespaces"
+    );
+    let other = line(1, 2).replace("state=established", "state=time_wait");
+    assert_eq!(of(SnapshotWhen::Start, &[other]), [0i64; 0]);
+}

@@ -215,3 +215,30 @@ fn other_drops_of_rules_were_not() {
     f.gaps.push(crate::testing::gap(MS, 2 * MS));
     assert_eq!(found(&f), None);
 }
+
+/// All were silent when the recording began; one of each kind is used again, and then others.
+#[test]
+fn a_list_tells_of_silences_that_are_older_than_the_recording() {
+    let mut f = facts(|_| 1_500);
+    // Those with drops sent nothing before; of the others two were silent, too, and then passed.
+    f.tx.retain(|t| {
+        t.connection.is_some_and(|c| {
+            if c.0 < 4 {
+                c.0 > 1 || t.start_ns >= 1_500 * MS
+            } else {
+                t.start_ns > 100 * MS
+            }
+        })
+    });
+    assert_eq!(found(&f), None, "both may have been silent for as long");
+    let before = |c: u32| (ConnectionId(c), if c < 4 { -10_000 * MS } else { -25_000 * MS });
+    f.quiet = (0..8).map(before).collect();
+    let told = found(&f).expect("forgotten");
+    assert_eq!(
+        (told.connections, told.silent_least_ns, told.passed_most_ns),
+        (4, 26_600 * MS, 11_500 * MS)
+    );
+    // One of those that passed was silent for as long.
+    f.quiet.insert(ConnectionId(0), -25_000 * MS);
+    assert_eq!(found(&f), None);
+}

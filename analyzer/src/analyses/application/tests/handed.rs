@@ -1,0 +1,84 @@
+//! Requests that a process hands from thread to thread.
+
+use super::{MS, SYN_SENT, facts, response, turnaround};
+use crate::analyses::application::{Waited, answer};
+use crate::analyses::verdict::waited::waited_for;
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::reconstruct::application::tables::Peer;
+
+/// Each fourth of 200 answers of :80 takes 90 ms, in which thread 7 waits for others; meanwhile thread 70 asks :5432, from `begin` after the read until `end` before the answer,
+/// and each `every` ms again.
+fn asked(process: i32, (begin, end): (i64, i64), every: i64) -> Option<Waited> {
+    let mut f = facts((0..200).map(|n| (30_000, if n % 4 == 0 { 90 * MS } else { 100_000 })));
+    let mut asked = vec![];
+    for t in f.turnarounds.iter_mut().filter(|t| t.total_ns() > MS) {
+        t.asleep_in = Name::new(b"unrecorded");
+        (t.woken_by, t.woken_by_pid, t.woken_by_ns) = (Name::new(b"worker"), 71, t.asleep_in_ns);
+        let (from, until) = (t.read_ns + begin, t.send_ns - end);
+        asked.push((from, until));
+        if every > 0 {
+            asked.extend((-18..19).map(|n| (from + n * every * MS, until + n * every * MS)));
+        }
+    }
+    for (from, until) in asked {
+        let mut there = turnaround(0, until - from - 10_000, "clock_nanosleep");
+        there.connection = ConnectionId(3);
+        (there.pid, there.sender_pid) = (27, 27);
+        (there.task, there.sender) = (Name::new(b"db"), Name::new(b"db"));
+        (there.ready_ns, there.read_ns, there.send_ns) = (Some(from + 5000), from + 6000, until - 5000);
+        let mut r = response(0, 0, 0);
+        (r.connection, r.pid, r.task) = (ConnectionId(2), 70, Name::new(b"client"));
+        (r.send_ns, r.ready_ns, r.complete_ns, r.read_ns) = (from, Some(until), Some(until), until + 1000);
+        r.peer = Some(Peer {
+            connection: ConnectionId(3),
+            there_ns: 5000,
+            turnaround_ns: until - from - 10_000,
+            back_ns: 5000,
+        });
+        f.responses.push(r);
+        f.turnarounds.push(there);
+    }
+    f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+    f.turnarounds.sort_by_key(|t| (t.connection, t.send_ns));
+    for (thread, of) in [(7, 7), (71, 7), (70, process)] {
+        f.processes.insert(thread, (of, Name::new(b"app")));
+    }
+    for (n, (sport, dport)) in (0u32..).zip([(80, 1000), (1000, 80), (1001, 5432), (5432, 1001)]) {
+        let mut c = crate::testing::tcp::connection(n);
+        (c.sport, c.dport) = (sport, dport);
+        crate::testing::tcp::born(&mut f, c, if n == 1 || n == 2 { SYN_SENT } else { 3 });
+    }
+    let servers = answer(&f).findings().unwrap().servers.clone();
+    let mut first = servers.into_iter().find(|s| s.server == "10.0.0.2:80").unwrap();
+    first.slow.remove(0).waited
+}
+
+#[test]
+fn what_another_thread_of_the_process_asked_is_what_it_waited_for() {
+    let w = asked(7, (1_000_000, 2_000_000), 0).expect("waited");
+    assert!(w.handed && w.ns == 50 * (87 * MS - 1000), "{w:?}");
+    assert_eq!(
+        waited_for(&w),
+        ", while other threads of the process waited (inferred from the times) for the answer of 10.0.0.2:5432 (db/27 asleep in clock_nanosleep 100 % of that)"
+    );
+}
+
+#[test]
+fn another_process_asks_for_itself() {
+    assert_eq!(asked(70, (1_000_000, 2_000_000), 0), None);
+}
+
+/// As of a lock that its holder's question is in no relation to.
+#[test]
+fn what_was_asked_before_it_was_read_or_answered_long_before_is_not_it() {
+    assert_eq!(asked(7, (-20 * MS, 30 * MS), 0), None);
+    assert_eq!(asked(7, (1_000_000, 40 * MS), 0), None);
+    assert_eq!(asked(7, (20 * MS, 1_000_000), 0), None);
+}
+
+/// The process asks so often that some answer fits at any time.
+#[test]
+fn where_anything_fits_nothing_is_told() {
+    assert_eq!(asked(7, (1_000_000, 2_000_000), 5), None);
+}
