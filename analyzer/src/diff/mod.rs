@@ -202,6 +202,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         r.adds(&breakdowns);
         r.judge(options, weights);
     }
+    servers::failing::unrated(&mut servers.failing, &rates, b.len().max(a.len()) > 1);
     judged::moved::moderate(&mut rates, &servers.stopped);
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
     let mixes = judged::mix::Mixes::of(b, a);

@@ -19,6 +19,8 @@ pub const FROM: &str = "from ";
 const COMMON: f64 = 0.8;
 /// Ends that are compared: a bit each.
 const ENDS: usize = 8;
+/// Servers that are told where there is no such end.
+const SEVERAL: usize = 3;
 /// Other tasks that are kept.
 const OTHERS: usize = 3;
 /// Fewest drops that show a period.
@@ -154,6 +156,25 @@ fn common(facts: &Facts, owners: &[(&DropRow, Owner)]) -> Vec<(End, usize)> {
     fits.map(|((_, end), n)| (end, n)).collect()
 }
 
+/// The few servers that most of these were for, where no end is common to them.
+fn several(facts: &Facts, owners: &[(&DropRow, Owner)]) -> Vec<(End, usize)> {
+    let mut times: BTreeMap<End, usize> = BTreeMap::new();
+    for (_, owner) in owners.iter().filter(|(_, o)| o.carries != Carries::Received) {
+        let to = ends(facts, owner).into_iter().find(|e| matches!(e, End::To(..)));
+        if let Some(to) = to {
+            *times.entry(to).or_default() += 1;
+        }
+    }
+    let mut all: Vec<(End, usize)> = times.into_iter().collect();
+    all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    all.truncate(SEVERAL);
+    let sum: usize = all.iter().map(|(_, n)| n).sum();
+    match sum as f64 >= COMMON * owners.len() as f64 {
+        true => all,
+        false => vec![],
+    }
+}
+
 /// Where the packets were seen last before they were dropped, when that is one step for all.
 fn step(facts: &Facts, skbs: &FxHashSet<SkbId>) -> Option<(&'static str, Name)> {
     let mut last: FxHashMap<SkbId, &HopRow> = FxHashMap::default();
@@ -190,7 +211,9 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
     let mut out: Vec<Lost> = vec![];
     for (carries, owners) in by {
         let came = step.filter(|_| carries != Carries::Received);
-        let ends = common(facts, &owners);
+        let one = common(facts, &owners);
+        let none = one.is_empty();
+        let ends = if none { several(facts, &owners) } else { one };
         let of_kind: Vec<&DropRow> = owners.iter().map(|o| o.0).collect();
         let fragments = (carries == Carries::Datagram)
             .then(|| fragments(facts, &of_kind))
@@ -229,6 +252,10 @@ pub(super) fn lost(facts: &Facts, whose: &Whose<'_>, rows: &[&DropRow]) -> Vec<L
         // The end of which the largest part was lost tells most; of equal ones the most exact.
         let part = |l: &Lost| l.came.map_or(0.0, |came| l.count as f64 / came as f64);
         let all = ends.iter().take(ENDS).enumerate().map(of);
+        if none {
+            out.extend(all);
+            continue;
+        }
         out.extend(all.reduce(|best, next| if part(&next) > part(&best) { next } else { best }));
     }
     out.sort_by_key(|l| std::cmp::Reverse(l.count));

@@ -13,7 +13,7 @@ fn for_these(w: &Waited, v: &InVain) -> bool {
     last.is_some_and(|w| w.kind == "no_datagrams" && !w.of.is_empty() && w.of == v.to)
 }
 
-/// `so 28 of 366 answers of 10.0.0.3:5432 took p50 6.011 s, which waited for these in the server`
+/// `for these waited 28 of 366 answers of 10.0.0.3:5432 (p50 6.011 s)`
 pub(super) fn so(v: &InVain, a: &Application) -> Option<String> {
     let of = a
         .servers
@@ -28,11 +28,11 @@ pub(super) fn so(v: &InVain, a: &Application) -> Option<String> {
     let mut each: Vec<String> = (of.iter())
         .map(|(s, w)| {
             let n = counted(s.response.n, "answer", "answers");
-            format!("{} of {n} of {} took p50 {}", w.n, s.server, duration(w.p50_ns))
+            format!("{} of {n} of {} (p50 {})", w.n, s.server, duration(w.p50_ns))
         })
         .collect();
     if more > 0 {
         each.push(format!("those of {}", counted(more, "more server", "more servers")));
     }
-    (!each.is_empty()).then(|| format!("so {}: they waited for these", each.join(", ")))
+    (!each.is_empty()).then(|| format!("for these waited {}", each.join(", ")))
 }

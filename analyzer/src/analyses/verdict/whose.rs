@@ -123,7 +123,10 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         let which = if n == g.count { "all".to_owned() } else { n.to_string() };
         format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group")
     });
-    let of = (!of.is_empty()).then(|| format!("{}{sizes}{forgotten}", of.join(", ")));
+    let of = match of.is_empty() {
+        true => forgotten.strip_prefix(", ").map(str::to_owned),
+        false => Some(format!("{}{sizes}{forgotten}", of.join(", "))),
+    };
     let to = g.receiver.as_ref().map(|r| receiver(g, r));
     let inside = g.inside.as_ref().map(|i| inside(g, i));
     let said: Vec<String> = of.into_iter().chain(to).chain(inside).chain(igmp).collect();

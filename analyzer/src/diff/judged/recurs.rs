@@ -12,7 +12,7 @@ use crate::stat::{At, block_of};
 
 /// Parts of the time, of [`PARTS`].
 const LEAST: usize = 6;
-pub(super) const PARTS: usize = BLOCKS[2];
+pub(in crate::diff) const PARTS: usize = BLOCKS[2];
 
 /// Parts of the time in which some values are longer than any of the other side: before, and after. None of groups, whose unit is the recording.
 pub(super) fn parts(before: &[Vec<At>], after: &[Vec<At>]) -> [usize; 2] {
@@ -31,7 +31,7 @@ pub(super) fn parts(before: &[Vec<At>], after: &[Vec<At>]) -> [usize; 2] {
 }
 
 /// Chance that the `n` parts with the longest are all of one side, whichever.
-fn chance(n: usize) -> f64 {
+pub(in crate::diff) fn chance(n: usize) -> f64 {
     let each = (0..n).map(|i| (PARTS - i.min(PARTS)) as f64 / (2 * PARTS - i.min(PARTS)) as f64);
     2.0 * each.product::<f64>()
 }

@@ -249,9 +249,75 @@ fn openings_of_clients_that_keep_their_connections_are_compared() {
     let of = failing(&before, &part);
     assert_eq!(of[0].worse, None);
     assert!(crate::diff::servers::failing::said(&of)[0].contains("not judged"));
-    // Where both sides have attempts enough, the rate tells.
+    // Where both sides have attempts enough, the rate tells; what it does not call is told where it comes again and again.
     before.opens = refused(0..12, OpenEnd::Established, 1);
-    assert_eq!(failing(&before, &after), []);
+    let rated = failing(&before, &after);
+    let said = crate::diff::servers::failing::said(&rated);
+    assert!(rated[0].rated && rated[0].worse == Some(true));
+    assert!(
+        said[0]
+            .contains("of 10 parts of the time, and in none of the other side's (by itself chance gives that in 1 of"),
+        "{said:?}"
+    );
+    let unrated = |rates: &[crate::diff::judged::rates::Rate], groups| {
+        let mut all = rated.clone();
+        crate::diff::servers::failing::unrated(&mut all, rates, groups);
+        all.len()
+    };
+    let d = of(&opening(200, 0), &opening(200, 2));
+    assert!(
+        d.rates
+            .iter()
+            .any(|r| r.metric == "app.failed_opens[10.0.0.9:80]" && r.outcome == Outcome::Worse)
+    );
+    assert_eq!(
+        (unrated(&[], false), unrated(&[], true), unrated(&d.rates, false)),
+        (1, 0, 0)
+    );
+    after.opens.iter_mut().skip(3).for_each(|o| o.start_ns = MS);
+    assert_eq!(failing(&before, &after), [], "one burst");
+}
+
+/// Openings take 258 ms; after, a third is given up after 250, which nearly is what they take.
+#[test]
+fn an_opening_that_is_given_up_before_it_can_stand_is_in_vain() {
+    let mut before = asked(&[(4, 0); 60]);
+    before.opens = refused(0..60, OpenEnd::Established, 258);
+    let mut after = asked(&[(4, 0); 60]);
+    after.opens = refused(0..60, OpenEnd::Established, 258);
+    for o in after.opens.iter_mut().step_by(3) {
+        (o.end, o.end_ns) = (OpenEnd::GivenUp, o.start_ns + 250 * MS);
+    }
+    let failed = |f: &Facts| {
+        let of = |server: &Failing| (server.after.failed_opens(), server.after.opens_given_up);
+        failing(&before, f).first().map(of)
+    };
+    assert_eq!(failed(&after), Some((20, 0)));
+    // At once, as of who wants no more.
+    let mut soon = asked(&[(4, 0); 60]);
+    soon.opens = after.opens.clone();
+    let given_up = |o: &&mut OpenRow| o.end == OpenEnd::GivenUp;
+    soon.opens
+        .iter_mut()
+        .filter(given_up)
+        .for_each(|o| o.end_ns = o.start_ns + 20 * MS);
+    assert_eq!(failed(&soon), None);
+    // It raced with another address, which stood.
+    let mut races = asked(&[(4, 0); 60]);
+    races.opens = after.opens.clone();
+    let others = after
+        .opens
+        .iter()
+        .filter(|o| o.end == OpenEnd::GivenUp)
+        .map(|o| OpenRow {
+            to: Some(([10, 0, 0, 10].into(), 80)),
+            end: OpenEnd::Established,
+            start_ns: o.start_ns + 200 * MS,
+            end_ns: o.start_ns + 230 * MS,
+            ..o.clone()
+        });
+    races.opens.extend(others);
+    assert_eq!(failed(&races), None);
 }
 
 /// Five services at one port, of which four move.

@@ -1,12 +1,14 @@
 //! Attempts of clients to open connections, and those that failed: refused, or no answer to any SYN.
 //!
 //! In: `opens`. Out: attempts; a rate of those that failed, by server. An attempt that its program gave up, or that waits when the recording ends, has failed where a
-//! SYN was sent again, as no answer came in a second, or where it lasted longer than openings of connections to that server take ([`super::usual`]); else nothing is known of it.
+//! SYN was sent again, as no answer came in a second, or where it lasted longer than openings of connections to that server take ([`super::usual`]), or, given up, half as
+//! long, and those to that server do not as a rule race with others of their program that stand in their place; else nothing is known of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use super::counted::{Counted, Exposure, Key, Kind};
+use super::usual::USUAL;
 use crate::diff::servers::answers::LEDGER;
 use crate::diff::sides::options::Recording;
 use crate::facts::ConnectionId;
@@ -17,6 +19,11 @@ use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 pub(in crate::diff) const FAILED_RATE: &str = "failed_opens";
 /// Attempts that a server must have on each side for those that failed to be compared.
 pub(in crate::diff) const LEAST: f64 = 10.0;
+
+/// An attempt that its program gave up is in vain when it lasted for this part of what nearly all take, one in so many.
+const HALF: i64 = 2;
+/// Openings looked at for one that was given up.
+const LOOKED_AT: usize = 1_000;
 
 /// What came of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +65,14 @@ pub(in crate::diff) fn opening(o: &OpenRow) -> Option<String> {
     Some(SocketAddr::new(address.to_canonical(), port).to_string())
 }
 
-fn came(o: &OpenRow, usual_ns: Option<i64>) -> Came {
+fn came(o: &OpenRow, usual_ns: Option<i64>, races: bool) -> Came {
     let again = o.syns_again.is_some_and(|n| n > 0);
-    let long = again || usual_ns.is_some_and(|ns| o.total_ns() > ns);
+    // What is usual is twice as long as nearly all take.
+    let enough = |ns: i64| match o.end {
+        OpenEnd::GivenUp if !races => ns / USUAL / HALF,
+        _ => ns,
+    };
+    let long = again || usual_ns.is_some_and(|ns| o.total_ns() > enough(ns));
     match o.end {
         OpenEnd::Established => Came::Stood,
         OpenEnd::Refused => Came::Refused,
@@ -70,6 +82,44 @@ fn came(o: &OpenRow, usual_ns: Option<i64>) -> Came {
         OpenEnd::Waiting => Came::UnderWay,
         OpenEnd::Unreachable | OpenEnd::NoPort | OpenEnd::Failed => Came::Failed,
     }
+}
+
+/// Ends of which most attempts that were given up raced: another one of the process, to another address of that port, stood meanwhile.
+fn raced(r: &Recording<'_>) -> BTreeSet<String> {
+    let opens = || r.facts.opens.iter().filter(|o| o.confidence.is_solid());
+    let mut stood: BTreeMap<(i32, u16), Vec<&OpenRow>> = BTreeMap::new();
+    for o in opens().filter(|o| o.end == OpenEnd::Established) {
+        if let Some((_, port)) = o.to {
+            stood.entry((r.facts.process(o.pid), port)).or_default().push(o);
+        }
+    }
+    let mut longest: BTreeMap<(i32, u16), i64> = BTreeMap::new();
+    for (key, of) in &mut stood {
+        of.sort_by_key(|o| o.start_ns);
+        longest.insert(*key, of.iter().map(|o| o.total_ns()).max().unwrap_or(0));
+    }
+    let mut by: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for o in opens().filter(|o| o.end == OpenEnd::GivenUp) {
+        let (Some(server), Some((_, port))) = (opening(o), o.to) else {
+            continue;
+        };
+        let key = (r.facts.process(o.pid), port);
+        let of = stood.get(&key).map_or(&[][..], Vec::as_slice);
+        let until = o.start_ns.saturating_add(o.total_ns());
+        let before = longest.get(&key).copied().unwrap_or(0);
+        let first = of.partition_point(|s| s.start_ns < o.start_ns.saturating_sub(before));
+        let meanwhile = of
+            .iter()
+            .skip(first)
+            .take_while(|s| s.start_ns <= until)
+            .take(LOOKED_AT);
+        let ends = |s: &OpenRow| s.start_ns.saturating_add(s.total_ns()) >= o.start_ns;
+        let other = meanwhile.filter(|s| ends(s)).any(|s| s.to != o.to);
+        let of = by.entry(server).or_default();
+        *of = (of.0 + u64::from(other), of.1 + 1);
+    }
+    let most = |(n, of): &(u64, u64)| n.saturating_mul(2) >= *of;
+    by.into_iter().filter(|(_, of)| most(of)).map(|(s, _)| s).collect()
 }
 
 /// Which sockets' attempts are on the devices that count. A SYN alone has no row of payload, and no event tells its device: it goes the way of others between its two addresses,
@@ -117,6 +167,7 @@ impl Ways {
 /// All of a recording that are known to be of TCP.
 pub(in crate::diff) fn attempts(r: &Recording<'_>) -> Vec<Attempt> {
     let ways = Ways::of(r);
+    let raced = raced(r);
     let counts = |o: &&OpenRow| {
         let on = |c| ways.as_ref().is_none_or(|w| w.has(c, o));
         o.connection.is_some_and(on) && o.confidence.is_solid() && r.has(o.start_ns)
@@ -125,10 +176,10 @@ pub(in crate::diff) fn attempts(r: &Recording<'_>) -> Vec<Attempt> {
         let server = opening(o)?;
         let usual = r.usual.and_then(|u| u.opening(&server));
         Some(Attempt {
+            came: came(o, usual, raced.contains(&server)),
             server,
             at_ns: o.start_ns,
             took_ns: o.total_ns(),
-            came: came(o, usual),
         })
     };
     r.facts.opens.iter().filter(counts).filter_map(one).collect()

@@ -193,6 +193,9 @@ impl Counted {
     }
 }
 
+/// Reasons of frames of protocols that the kernel has no handler for.
+const FOREIGN: [&str; 2] = [".UNHANDLED_PROTO", ".IPV6DISABLED"];
+
 /// The rate that a drop counts for; `None`: for none.
 pub(in crate::diff) fn drop_metric(r: &Recording<'_>, d: &DropRow) -> Option<String> {
     let here = d.expected != Some(true) && (d.dev.is_empty() || r.on(d.dev));
@@ -222,8 +225,9 @@ pub(in crate::diff) fn counted(r: &Recording<'_>) -> Counted {
     }
     let drop = |metric: String, d: &DropRow| {
         let meaning = drops::kind(d.expected, d.background).meaning;
-        // More of the kernel's own traffic without a route is no regression.
-        Key::new(metric, meaning, Kind::Events, !d.background).needs(&["skb:kfree_skb"])
+        // More of the kernel's own traffic without a route is no regression, nor are frames that no program of this host can ask for.
+        let foreign = FOREIGN.iter().any(|of| metric.ends_with(of));
+        Key::new(metric, meaning, Kind::Events, !d.background && !foreign).needs(&["skb:kfree_skb"])
     };
     for d in &f.drops {
         if let Some((b, metric)) = block(d.time_ns).zip(drop_metric(r, d)) {

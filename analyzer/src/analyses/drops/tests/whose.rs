@@ -208,3 +208,40 @@ fn the_end_that_lost_most_is_named() {
         ("to 10.0.0.1:443", None)
     );
 }
+
+/// No end is common to four of five of them, and two servers are: both are told.
+#[test]
+fn of_two_servers_both_are_told() {
+    let of = |ports: &[u16]| {
+        let mut f = Facts::empty();
+        f.capture.start_ns = Some(0);
+        for (n, port) in (0u32..).zip(ports) {
+            let mut c = crate::testing::tcp::connection(n);
+            (c.saddr, c.sport) = (Some(IpAddr::from([10, 0, 0, (n % 3) as u8])), 40_000 + n as u16);
+            c.dport = *port;
+            f.connections.push(c);
+            let mut row = drop_row(i64::from(n) * 1000, 6, 1, Some(false));
+            row.owner = Some(Owner {
+                connection: Some(ConnectionId(n)),
+                carries: Carries::Data,
+                task: Name::default(),
+                pid: 0,
+                confidence: Confidence::Strong,
+            });
+            f.drops.push(row);
+        }
+        let Outcome::Findings(d) = answer(&f) else { panic!() };
+        let of = d.groups[0]
+            .of
+            .iter()
+            .map(|l| (l.whose.rsplit(':').next().unwrap().to_owned(), l.count));
+        of.collect::<Vec<_>>()
+    };
+    let told = |all: &[(&str, u64)]| all.iter().map(|(p, n)| ((*p).to_owned(), *n)).collect::<Vec<_>>();
+    let ports: Vec<u16> = (0..10).map(|n| if n < 6 { 5432 } else { 6379 }).collect();
+    assert_eq!(of(&ports), told(&[("5432", 6), ("6379", 4)]));
+    // A scan has no few.
+    let scan: Vec<u16> = (1..11).collect();
+    assert_eq!(of(&scan), []);
+    assert_eq!(of(&[5432; 10]), told(&[("5432", 10)]));
+}
