@@ -264,7 +264,7 @@ fn openings_of_clients_that_keep_their_connections_are_compared() {
         crate::diff::servers::failing::unrated(&mut all, rates, groups);
         all.len()
     };
-    let d = of(&opening(200, 0), &opening(200, 2));
+    let d = super::samples::of(&opening(200, 0), &opening(200, 2));
     assert!(
         d.rates
             .iter()
