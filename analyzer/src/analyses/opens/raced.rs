@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::reconstruct::drops::tables::DropRow;
@@ -128,7 +128,8 @@ pub(super) fn raced(facts: &Facts) -> Option<Raced> {
     })
 }
 
-/// Whether the client, where it is in the recording, had the server's FIN long before it sent what met the RST: then it raced nothing, it did not look.
+/// Whether the client, where it is in the recording, had the server's FIN long before it sent what met the RST: then it raced nothing, it did not look. A proxy that
+/// hands on what came to it then is none: its own client raced.
 fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
     let peer = |c: ConnectionId| facts.connections.get(c.0 as usize)?.peer;
     let mut fin: FxHashMap<ConnectionId, i64> = FxHashMap::default();
@@ -139,19 +140,43 @@ fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
     {
         fin.entry(s.connection).or_insert(s.time_ns);
     }
-    let mut sent: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
+    let mut sent: FxHashMap<ConnectionId, Vec<(i64, i32)>> = FxHashMap::default();
     for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
         if let Some(c) = t.connection.filter(|c| fin.contains_key(c)) {
-            sent.entry(c).or_default().push(t.start_ns);
+            sent.entry(c).or_default().push((t.start_ns, t.pid));
         }
     }
+    let came = came(facts, sent.values().flatten().map(|s| s.1).collect());
     move |c, close, reset| {
-        let asked = peer(c).and_then(|p| Some((fin.get(&p)?, sent.get(&p)?)));
-        asked.is_some_and(|(fin, sent)| {
-            let mut sent = sent.iter().filter(|at| (close..=reset).contains(at));
-            sent.any(|at| at.saturating_sub(*fin) >= LOOKED_NS)
+        let asked = peer(c).and_then(|p| Some((p, fin.get(&p)?, sent.get(&p)?)));
+        asked.is_some_and(|(p, fin, sent)| {
+            let handed_on = |at: i64, pid: i32| {
+                let of = came.get(&pid).map_or(&[][..], Vec::as_slice);
+                let until = of.partition_point(|r| r.0 <= at);
+                let read = of
+                    .iter()
+                    .take(until)
+                    .rev()
+                    .take_while(|r| at.saturating_sub(r.0) <= LOOKED_NS);
+                read.clone().any(|(_, came, c)| *c != p && came >= fin)
+            };
+            let mut sent = sent.iter().filter(|(at, _)| (close..=reset).contains(at));
+            sent.any(|(at, pid)| at.saturating_sub(*fin) >= LOOKED_NS && !handed_on(*at, *pid))
         })
     }
+}
+
+/// What these threads read of TCP: when, when it had come, and on which connection.
+fn came(facts: &Facts, pids: FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, i64, ConnectionId)>> {
+    let mut by: FxHashMap<i32, Vec<(i64, i64, ConnectionId)>> = FxHashMap::default();
+    for r in facts.rx.iter().filter(|r| pids.contains(&r.pid)) {
+        if let Some(c) = r.connection {
+            let read = r.start_ns.saturating_add(r.total_ns);
+            by.entry(r.pid).or_default().push((read, r.start_ns, c));
+        }
+    }
+    by.values_mut().for_each(|of| of.sort_unstable());
+    by
 }
 
 /// What was freed for that reason, by time: how long it was, headers included.

@@ -116,7 +116,7 @@ fn silences_that_are_alike_are_a_time_out() {
 #[test]
 fn who_does_not_look_races_nothing() {
     use crate::reconstruct::tcp::states::{CLOSE_WAIT, SYN_SENT};
-    let with_clients = |had: i64| {
+    let with_clients = |had: i64, handed_on: Option<i64>| {
         let mut f = facts(|n| 1_000 + n, 30);
         for n in 0..6u32 {
             let client = n + 6;
@@ -127,12 +127,24 @@ fn who_does_not_look_races_nothing() {
             f.tx.push(TxRow {
                 connection: Some(ConnectionId(client)),
                 start_ns: sent,
+                pid: 55,
                 ..crate::testing::sent()
             });
+            // What came to the same thread on another connection so long before, and was read just now.
+            f.rx.extend(handed_on.map(|before| RxRow {
+                connection: Some(ConnectionId(50)),
+                pid: 55,
+                bytes: Some(200),
+                start_ns: sent - before * MS,
+                total_ns: before * MS - 100_000,
+                ..RxRow::default()
+            }));
         }
         raced(&f).map(|r| r.connections)
     };
-    assert_eq!((with_clients(20), with_clients(1)), (None, Some(6)));
+    assert_eq!((with_clients(20, None), with_clients(1, None)), (None, Some(6)));
+    // A proxy hands on what its own client sent meanwhile; not what it had before the FIN.
+    assert_eq!((with_clients(20, Some(2)), with_clients(20, Some(25))), (Some(6), None));
 }
 
 #[test]
