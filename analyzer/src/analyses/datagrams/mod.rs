@@ -378,7 +378,7 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
         },
         beside: None,
         onward: vec![],
-        pause: meanwhile::pause(facts, turns),
+        pause: meanwhile::pause(facts, turns).filter(|_| processes.len() <= 1),
         first: first.and_then(|t| Id::of_row(Kind::UdpTurn, &facts.udp_turns, t)),
         first_ns: first.map_or(0, |t| t.start_ns),
         skb_id: first.and_then(|t| t.skb_id).map(|s| s.0),
