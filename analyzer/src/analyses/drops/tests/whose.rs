@@ -5,13 +5,12 @@ use std::net::IpAddr;
 use super::drop_row;
 use crate::Confidence;
 use crate::analyses::Outcome;
-use crate::analyses::drops::{Fragments, Lost, answer};
+use crate::analyses::drops::{Lost, answer};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::datagrams::tables::TurnRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
-use crate::reconstruct::whose::{Carries, Owner, Whose};
+use crate::reconstruct::whose::Whose;
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, N, S, Script};
 
