@@ -278,10 +278,9 @@ impl Rerouted {
             Some(at) => format!("to {at} (by {dev})"),
             None => format!("by {dev}"),
         };
-        let dropped = if self.there {
-            "which drops them"
-        } else {
-            "on which they are dropped"
+        let dropped = match self.there {
+            true => "which host drops them",
+            false => "on which they are dropped",
         };
         let route = self.route.as_ref().map_or_else(String::new, |r| {
             let whom = match r.namespaces {
@@ -308,11 +307,11 @@ impl Rerouted {
             )
         });
         format!(
-            "{when} what {} sent to {} went another way than before, {} in place of {}, {dropped}{route}",
+            "{when} what {} sent to {} went another way than before, not {} any more but {}, {dropped}{route}",
             few(&self.from),
             few(&self.to),
-            host(&self.after),
-            host(&self.before).trim_start_matches("to ").trim_start_matches("by ")
+            host(&self.before),
+            host(&self.after)
         )
     }
 }

@@ -72,7 +72,7 @@ fn words(f: &Facts) -> Option<String> {
 #[test]
 fn who_gets_them_instead_is_told_and_since_when() {
     let f = facts(|n| if n < 10 { "rtr" } else { "vpn" }, ROUTE);
-    let says = "from 1.000 s on what 10.0.0.1 sent to 10.0.0.2:2 went another way than before, to 10.0.0.8 (by vpn) in place of 10.0.0.254 (by rtr), which drops them";
+    let says = "from 1.000 s on what 10.0.0.1 sent to 10.0.0.2:2 went another way than before, not to 10.0.0.254 (by rtr) any more but to 10.0.0.8 (by vpn), which host drops them";
     assert_eq!(words(&f).as_deref(), Some(says));
     // It comes first, before the drops, with the host whose device it is.
     let d = crate::analyses::drops::answer(&f);
@@ -143,7 +143,7 @@ fn no_host_where_it_may_be_of_several() {
     f.multicast = Default::default();
     let said = words(&f).unwrap();
     assert!(
-        said.contains("went another way than before, by vpn in place of rtr, on which they are dropped"),
+        said.contains("went another way than before, not by rtr any more but by vpn, on which they are dropped"),
         "{said}"
     );
     let d = crate::analyses::drops::answer(&f);
