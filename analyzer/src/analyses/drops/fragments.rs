@@ -81,8 +81,8 @@ impl Calls {
             let bytes = t.bytes.map_or(u64::MAX, u64::from);
             by.entry((t.pid, t.start_ns)).or_default().push((t.skb_id, bytes));
         }
-        let (mut by_thread, mut first): (FxHashMap<i32, Vec<Call>>, FxHashMap<SkbId, (i32, usize)>) =
-            Default::default();
+        let mut by_thread: FxHashMap<i32, Vec<Call>> = FxHashMap::default();
+        let mut first: FxHashMap<SkbId, (i32, usize)> = FxHashMap::default();
         for ((pid, _), call) in by {
             let all = by_thread.entry(pid).or_default();
             if let Some((skb, _)) = call.first() {
