@@ -75,6 +75,10 @@ impl Links {
         }
         all
     }
+    /// Whether devices of several namespaces have that name.
+    pub fn shared(&self, dev: &str) -> bool {
+        self.0.get(dev).is_some_and(|of| of.netns.len() > 1)
+    }
     /// The kind of a tunnel.
     pub fn tunnel(&self, dev: &str) -> Option<&str> {
         let kind = only(&self.0.get(dev)?.kinds)?.as_str();

@@ -65,7 +65,8 @@ fn bits(address: IpAddr) -> (u128, u8) {
 }
 
 impl Route {
-    fn read(line: &str) -> Option<Route> {
+    /// Of a line of the list.
+    pub(crate) fn read(line: &str) -> Option<Route> {
         let to = match field(line, "to")? {
             "default" => None,
             prefix => {
@@ -84,7 +85,7 @@ impl Route {
         })
     }
     /// Length of its prefix, where it is for that address.
-    fn length(&self, address: IpAddr) -> Option<u8> {
+    pub(crate) fn length(&self, address: IpAddr) -> Option<u8> {
         let Some((to, length)) = self.to else {
             return (self.v6 == address.is_ipv6()).then_some(0);
         };

@@ -90,17 +90,20 @@ impl Devices {
                 let there = only(self.named(before).map(|d| d.netns))?;
                 of.clone().any(|d| d.netns == there).then_some(there)
             }
-            From::Sent(before) => {
-                let sides = self.named(before).filter(|d| d.veth);
-                let peers = sides.flat_map(|a| {
-                    let peer = move |b: &&Device| {
-                        b.veth && b.link == Some(a.index) && a.link == Some(b.index) && b.netns != a.netns
-                    };
-                    of.clone().filter(peer)
-                });
-                only(peers.map(|d| d.netns))
-            }
+            From::Sent(before) => only(self.peers(name, before).into_iter()),
         }
+    }
+
+    /// Namespaces of devices of that name which may be the other end of one of the other name: its number is the index that the other tells, and that of
+    /// another pair may be the same.
+    pub fn peers(&self, name: &str, before: &str) -> BTreeSet<u64> {
+        let sides = self.named(before).filter(|d| d.veth);
+        let peers = sides.flat_map(|a| {
+            let peer =
+                move |b: &&Device| b.veth && b.link == Some(a.index) && a.link == Some(b.index) && b.netns != a.netns;
+            self.named(name).filter(peer)
+        });
+        peers.map(|d| d.netns).collect()
     }
 }
 
@@ -138,6 +141,7 @@ mod tests {
             "netns=1 ifindex=40 name=v kind=veth link=2\nnetns=2 ifindex=2 name=eth0 kind=veth link=40\nnetns=3 ifindex=2 name=eth0 kind=veth link=40\n",
         );
         assert_eq!(two.netns("eth0", From::Sent("v")), None);
+        assert_eq!(two.peers("eth0", "v"), BTreeSet::from([2, 3]));
         assert_eq!(devices("").netns("eth0", From::Outside), None);
     }
 }

@@ -26,6 +26,7 @@ mod alone;
 mod beside;
 mod copies;
 mod crowds;
+mod lost;
 mod meanwhile;
 mod onward;
 mod questions;
@@ -39,11 +40,13 @@ mod vain;
 pub use alone::Alone;
 pub use beside::Beside;
 pub use copies::Copied;
+pub use lost::Lost;
 pub use meanwhile::Pause;
 pub use onward::Onward;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
 pub use silent::Silent;
+pub use vain::InVain;
 pub(crate) use vain::turns_in_vain;
 
 /// Least time waited for an answer that did not come.
@@ -68,6 +71,9 @@ pub struct Datagrams {
     pub answered: Vec<Questions>,
     /// Turns whose thread waited in vain, by process (by thread, where that is not known) and by where they came to; longest first.
     pub in_vain: Vec<InVain>,
+    /// Questions that were dropped on their way, of who waits for answers to many at once; most first.
+    #[serde(skip)]
+    pub lost: Vec<Lost>,
     /// Who is never answered where others are, by process and address; most first. Inferred.
     pub alone: Vec<Alone>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
@@ -80,70 +86,6 @@ pub struct Datagrams {
     pub copied: Vec<Copied>,
     /// Streams of which nothing came to some of their receivers for long, while they went on; longest first.
     pub silent: Vec<Silent>,
-}
-
-/// Datagrams of a process to which nothing came while the threads that sent them waited.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct InVain {
-    /// `task/thread` that sent; `task/process` of several threads, `task` of several processes.
-    pub task: String,
-    /// Processes.
-    pub processes: u64,
-    /// Threads.
-    pub threads: u64,
-    /// Where they were sent to; where that is not known, where they came to, or the peer of its socket; empty: not recorded.
-    pub to: String,
-    /// Where they came to, if that is another address than they were sent to: translated on the way (inferred); empty: the same, or not known.
-    pub came_to: String,
-    /// The socket of this recording to which they came, place in `udp_sockets`.
-    pub socket: Option<u32>,
-    /// `task/process` that holds or `task/thread` that reads it; empty: not known.
-    pub holder: String,
-    /// What ties that socket to its address: `port`, `task`, `queue`; empty: it has none.
-    pub named_by: &'static str,
-    /// Datagrams that got no answer.
-    pub sends: u64,
-    /// All that these threads sent there.
-    pub of: u64,
-    /// Of them, those that seem to have had no answer, too, less certainly: not among `sends`.
-    pub less_certain: u64,
-    /// Turns that they are.
-    pub turns: u64,
-    /// Time that the thread waited in each.
-    pub waited: Distribution,
-    /// The call in which it waited longest.
-    pub waited_in: String,
-    /// Turns that were still waiting when the recording ended.
-    pub open: u64,
-    /// Datagrams that came to a socket of this recording.
-    pub landed: u64,
-    /// Of them, those not read when it ended.
-    pub unread: u64,
-    /// Turns that were answered by who read them, while they waited, by a datagram that no socket took; inferred.
-    pub untaken: u64,
-    /// Turns after which it asked again at once, and of these such that were answered.
-    pub again: u64,
-    /// As said.
-    pub again_answered: u64,
-    /// Of them, those that were waited for in vain, too; of others it is not known.
-    #[serde(skip)]
-    pub again_in_vain: u64,
-    /// The longest of these answers, ns.
-    pub again_longest_ns: Option<i64>,
-    /// Where the first of these went, when all went to one place that is known.
-    pub again_to: String,
-    /// Nearly all of them right behind another question that was answered.
-    pub beside: Option<Beside>,
-    /// What those who read them sent on for them in vain, step by step.
-    pub onward: Vec<Onward>,
-    /// Meanwhile its process opened no connection, for far longer than usual; inferred.
-    pub pause: Option<Pause>,
-    /// The first of these turns.
-    pub first: Option<Id>,
-    /// Its begin.
-    pub first_ns: i64,
-    /// Its packet, as in `tx`.
-    pub skb_id: Option<u32>,
 }
 
 /// `task/number`; empty where neither is known.
@@ -220,7 +162,9 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     // Threads of one process together.
     let process = |(pid, there, to): &Key| (facts.process(*pid), *there, to.clone());
     let repeated = repeated::Repeated::of(facts);
-    let vain = || turns().filter(|(t, s)| in_vain(t, s) || repeated.in_vain(facts, t, s));
+    let lost_ones = lost::LostOnes::of(facts);
+    let is_vain = |t: &TurnRow, s| !lost_ones.is(t) && (in_vain(t, s) || repeated.in_vain(facts, t, s));
+    let vain = || turns().filter(|(t, s)| is_vain(t, s));
     let crowds = crowds::Crowds::of(facts, vain().map(|(t, _)| (process(&key(t)), t)));
     let process = |key: &Key| crowds.told(process(key));
     let mut groups: BTreeMap<Key, Vec<&TurnRow>> = BTreeMap::new();
@@ -289,6 +233,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         response: Distribution::of(response.collect(), 0),
         answered: questions::answered(facts),
         in_vain: found,
+        lost: lost_ones.groups(facts),
         alone: alone::alone(facts),
         perhaps: perhaps.len() as u64,
         perhaps_dropped: perhaps.iter().filter(dropped).count() as u64,

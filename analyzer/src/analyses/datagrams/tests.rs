@@ -1,6 +1,7 @@
 //! A real recording against what its programs saw (sample-data/datagrams).
 
 mod alone;
+mod lost;
 mod onward;
 mod questions;
 mod silent;

@@ -23,6 +23,7 @@ mod flood;
 mod forgotten;
 mod fragments;
 mod full;
+mod group;
 mod hurt;
 mod incast;
 mod inside;
@@ -32,10 +33,12 @@ mod membership;
 mod memory;
 mod next_link;
 mod own_queue;
+mod places;
 pub(crate) mod reasons;
 mod receiver;
 mod refused;
 mod repairs;
+mod rerouted;
 mod same_mac;
 mod sizes;
 #[cfg(test)]
@@ -50,7 +53,8 @@ pub use damaged::Damaged;
 pub use flood::Flood;
 pub use forgotten::Forgotten;
 pub(crate) use forgotten::after_silence;
-pub use fragments::Fragments;
+pub use fragments::{Beside, Fragments};
+pub use group::{Full, Group};
 pub use hurt::{Hurt, NEARLY_ALL};
 pub use incast::Incast;
 pub use inside::Inside;
@@ -79,100 +83,6 @@ const NOBODY: [&str; 4] = [
 
 /// Groups of lost packets of which it is told whose they were.
 pub(crate) const OWNED: usize = 12;
-
-/// Drops that share reason, place and device.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
-pub struct Group {
-    /// Reason by the recording's own table; empty when neither it nor the place tells one.
-    pub reason: String,
-    /// The kernel records no reasons: it is the one that the function stands for.
-    pub reason_inferred: bool,
-    /// Kernel function; empty when not recorded.
-    pub location: String,
-    /// Device; empty when not known.
-    pub dev: String,
-    /// true: healthy kernels do this; false: packets were lost; `None`: nothing tells.
-    pub expected: Option<bool>,
-    /// Lost packets of the kernel's own traffic.
-    pub background: bool,
-    /// Rule that decided.
-    pub why: &'static str,
-    /// Kind of the device's root qdisc, where a qdisc dropped and the snapshots name one.
-    pub qdisc: Option<String>,
-    /// Place of the first one in the view `drops`.
-    pub first_drop: u64,
-    /// Frees.
-    pub count: u64,
-    /// First.
-    pub first_ns: i64,
-    /// Last.
-    pub last_ns: i64,
-    /// Whose they were, where that is known; only of the first groups of lost packets of programs.
-    pub of: Vec<Lost>,
-    /// Of how many it is known whose they were, also where that is of too many to be told; asked of the same groups only.
-    #[serde(skip)]
-    pub owned: u64,
-    /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
-    pub answered: Vec<Answered>,
-    /// Of a queue: what filled it was for others.
-    pub flood: Option<Flood>,
-    /// ICMP redirects that a router made for some of them.
-    pub redirected: Option<Redirected>,
-    /// The one route of the recorded tables that refuses where they went, as `prohibit 10.0.0.0/8`; of places where routes refuse.
-    pub refused_by: Option<String>,
-    /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
-    pub same_mac: Option<String>,
-    /// Few of what transfers sent that fill this queue by themselves, TCP finds its rate so: how many are of others.
-    #[serde(serialize_with = "finds_rate::whether")]
-    pub finds_rate: Option<u64>,
-    /// Of a full queue: many hosts that answer one at once.
-    pub incast: Option<Incast>,
-    /// Of packets with a wrong checksum, wherever in this host that was found: between which hosts they were damaged.
-    pub damaged: Option<Damaged>,
-    /// Of packets whose source is an address of the host that they came to: where most of them turned round, back to their sender; inferred.
-    pub came_back: Option<String>,
-    /// The table of the kernel that was full, where its counters tell (true); else how large it may be, where its being full is one of the causes.
-    pub full: Option<Full>,
-    /// Of packets that a rule dropped: their connections had been silent for longer than any on which something passed.
-    pub forgotten: Option<Forgotten>,
-    /// Of packets that came to sockets: that only large ones are among them.
-    pub sizes: Option<Sizes>,
-    /// Of packets that a rule dropped: how many are as long as IGMP's, and a kernel's own; inferred.
-    pub membership: Option<u64>,
-    /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port.
-    pub meanwhile: Option<String>,
-    /// The tunnel that they, or some of them, were inside of.
-    pub inside: Option<Inside>,
-    /// The neighbour whose answer they waited for, of reasons that say that it did not come.
-    pub unresolved: Option<Unresolved>,
-    /// Of them, SYNs of checks of a server that is down; inferred; only of packets whose neighbour did not answer.
-    pub checks: u64,
-    /// Of them, SYNs of attempts beside work that goes well, of scans and checks, FINs of connections that are not known to have sent anything else, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
-    pub aside: u64,
-    /// The link that they were too large for.
-    pub next_link: Option<NextLink>,
-    /// The UDP socket that refused them, where all were for one.
-    pub receiver: Option<Receiver>,
-    /// What they cost; only of the first groups of lost packets of programs, where they lost data of TCP sockets of this recording.
-    pub repairs: Option<Repairs>,
-    /// Other functions, where groups are told as one.
-    #[serde(skip)]
-    pub also_at: Vec<String>,
-    /// How often they came by, where their TTL had run out; only of these groups.
-    pub passes: Option<Passes>,
-    /// When each was dropped, ns since the start of the recording; only of these groups.
-    #[serde(skip)]
-    pub times: Vec<i64>,
-}
-
-/// Of a table of the kernel, or of a queue.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Full {
-    /// That it was full, and how large it may be; of a queue that had room, by what else it refused them.
-    pub says: String,
-    /// By the kernel's own counters, or all that came there; else nothing tells that it was full, and only its size is said.
-    pub counted: bool,
-}
 
 /// How the words for places begin at which routes refuse.
 pub const REFUSED: &str = "refused by a route";
@@ -278,6 +188,11 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.refused_by = refused_by(facts, group, &rows);
         group.full = full::full(facts, group, &rows);
         group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
+        if group.meanwhile.is_none() {
+            group.meanwhile = rerouted::rerouted(facts, &rows).map(|r| r.words());
+            group.rerouted = group.meanwhile.is_some();
+        }
+        group.host = places::host(facts, &group.dev, &rows);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.sizes = sizes::sizes(facts, group);
         let by_rule = group.reason == reasons::RULES;

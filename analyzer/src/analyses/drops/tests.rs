@@ -1,12 +1,14 @@
 mod around;
 mod causes;
 mod forgotten;
+mod fragments;
 mod full;
 mod meanwhile;
 mod membership;
 mod noise;
 mod own_queue;
 mod refused;
+mod rerouted;
 mod sizes;
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};

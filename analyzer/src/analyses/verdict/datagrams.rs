@@ -2,7 +2,7 @@
 
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, or_dash};
-use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, questions, waited_in_vain};
+use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent, port_of_any};
 use crate::analyses::drops::Drops;
@@ -282,11 +282,15 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
     });
     let late = questions::late(d);
     let alone = asked_alone::words(d);
+    let gone = d.lost.first();
     let tone = match () {
+        () if gone.is_some_and(lost::wrong) => Tone::Bad,
         () if d.in_vain.iter().any(wrong) || !d.silent.is_empty() || d.alone.iter().any(asked_alone::wrong) => {
             Tone::Bad
         }
-        () if vain.is_some() || alone.is_some() || copied.is_some() || !late.is_empty() => Tone::Notice,
+        () if vain.is_some() || gone.is_some() || alone.is_some() || copied.is_some() || !late.is_empty() => {
+            Tone::Notice
+        }
         () => Tone::Ok,
     };
     let late = late.iter().map(|l| capital(l));
@@ -295,7 +299,11 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
         format!("{}{more}", capital(&silent(s)))
     });
     let alone = alone.map(|a| capital(&a));
-    let said = none.into_iter().chain(alone).chain(vain);
+    let gone = gone.map(|l| {
+        let more = more(d.lost.len() as u64, 1);
+        format!("{}{}{more}", lost::what(l), from(l.first))
+    });
+    let said = none.into_iter().chain(gone).chain(alone).chain(vain);
     let said: Vec<String> = said.chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
@@ -354,6 +362,7 @@ pub(super) fn headline(d: &Datagrams, answers: Option<&Application>) -> String {
     let vain = d.in_vain.first().map(|v| vain(v, false, answers));
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
     let said = d.silent.first().map(silent).into_iter();
+    let said = said.chain(d.lost.first().map(lost::what));
     let said = said.chain(asked_alone::words(d)).chain(vain);
     let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();
     said.join("; ")

@@ -114,7 +114,10 @@ pub(super) fn place(g: &Group) -> String {
 pub(super) fn group(g: &Group) -> String {
     let dev = match g.dev.as_str() {
         "" => String::new(),
-        dev => format!(" on {dev}"),
+        dev => match &g.host {
+            Some(host) => format!(" on {dev} of {host}"),
+            None => format!(" on {dev}"),
+        },
     };
     let qdisc = g
         .qdisc

@@ -211,8 +211,20 @@ fn changed(d: &Drops) -> Option<&String> {
     (n.saturating_mul(2) >= d.lost).then_some(says)
 }
 
+/// Fragments after the first, and not one of their datagrams came.
+fn never_whole(g: &Group) -> bool {
+    let of = g.of.iter().filter_map(|l| l.fragments.as_ref());
+    g.reason == RULES
+        && of
+            .filter(|f| f.behind && f.beside.is_some())
+            .map(|f| f.packets)
+            .sum::<u64>()
+            * 2
+            >= g.count
+}
+
 /// Of most packets that were lost it is known why, beyond where: a table or a NAT that was full by the kernel's own counters, a line that damages, hosts that have one address,
-/// many that answer at once.
+/// many that answer at once, another way, a rule that lets first fragments through alone.
 pub(super) fn names_cause(d: &Drops) -> bool {
     let known = |g: &&Group| {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
@@ -220,6 +232,8 @@ pub(super) fn names_cause(d: &Drops) -> bool {
             || g.same_mac.is_some()
             || g.incast.is_some()
             || g.forgotten.is_some()
+            || g.rerouted
+            || never_whole(g)
     };
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
     let n: u64 = lost.filter(known).map(|g| g.count).sum();

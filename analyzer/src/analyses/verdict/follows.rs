@@ -2,6 +2,7 @@
 
 use super::{Line, Tone, sentences};
 use crate::analyses::application::Application;
+use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::{Drops, Hurt, NEARLY_ALL};
 use crate::analyses::opens::Opens;
 use crate::analyses::receive::Receive;
@@ -18,6 +19,7 @@ const TRANSMIT: &str = "transmit";
 pub(super) struct Of<'a> {
     pub(super) drops: Option<&'a Drops>,
     pub(super) opens: Option<&'a Opens>,
+    pub(super) udp: Option<&'a Datagrams>,
     pub(super) application: Option<&'a Application>,
     pub(super) receive: Option<&'a Receive>,
     pub(super) transmit: Option<&'a Transmit>,
@@ -27,6 +29,7 @@ pub(super) struct Of<'a> {
 /// Says of each line which other one it follows: of losses in this host, and of those beyond it that the line on what was sent tells.
 pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let mut lines = of_drops(lines, of);
+    questions(&mut lines, of);
     let beyond = of.transmit.zip(of.tcp);
     let beyond = beyond.and_then(|(t, tcp)| super::black_hole::sent_again(t, tcp.calls()));
     let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
@@ -35,6 +38,15 @@ pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
         line.headline.push_str(&whose);
     }
     lines
+}
+
+/// Questions by UDP whose packets were dropped.
+fn questions(lines: &mut [Line], of: &Of<'_>) {
+    let wrong = lines.iter().any(|l| l.subject == DROPS && l.tone == Tone::Bad);
+    let theirs = of.udp.zip(of.drops).is_some_and(|(u, d)| super::lost::follow(u, d));
+    if let Some(line) = lines.iter_mut().find(|l| l.subject == "datagrams" && wrong && theirs) {
+        line.follows = Some(DROPS);
+    }
 }
 
 /// Only of headlines that say one thing, and that is no cause of its own.
@@ -58,7 +70,8 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
         };
         // What is wrong does not stand under what is only worth a look.
         let below = tone == Tone::Bad || line.tone != Tone::Bad;
-        line.follows = (one && theirs && below && !line.names_cause).then_some(DROPS);
+        let moved = line.subject == "opens" && of.opens.zip(of.drops).is_some_and(|(o, d)| on_another_way(o, d));
+        line.follows = (moved && below || one && theirs && below && !line.names_cause).then_some(DROPS);
         if let Some((calls, all)) = of
             .tcp
             .map(|t| (hurt.again, t.calls()))
@@ -79,6 +92,14 @@ fn unopened(o: &Opens, hurt: &Hurt) -> bool {
     let attempts = failed.chain(o.scans.iter().map(|s| s.attempts));
     let attempts = attempts.fold(0, u64::saturating_add);
     attempts > 0 && hurt.unopened >= attempts && o.resets.is_empty()
+}
+
+/// Nearly every one did, and what was dropped went another way than before: that is why, whatever else is said of them.
+fn on_another_way(o: &Opens, d: &Drops) -> bool {
+    let rerouted: u64 = d.groups.iter().filter(|g| g.rerouted).map(|g| g.count).sum();
+    let attempts: u64 = o.failed.iter().map(|f| f.attempts).sum();
+    let theirs = d.hurt.unopened as f64 >= NEARLY_ALL * attempts as f64;
+    rerouted.saturating_mul(2) > d.lost && attempts > 0 && theirs && o.scans.is_empty() && o.resets.is_empty()
 }
 
 /// How the ends of answers and requests are named in a headline.

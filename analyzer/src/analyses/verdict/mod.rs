@@ -39,6 +39,7 @@ mod echo;
 mod ended;
 mod evidence;
 mod follows;
+mod fragments;
 mod given_up;
 mod handshakes;
 mod incomplete;
@@ -47,8 +48,10 @@ mod instead;
 mod itself;
 mod kept;
 mod left_early;
+mod line;
 mod listens;
 mod long_work;
+mod lost;
 mod named;
 mod neighbours;
 mod one;
@@ -82,6 +85,7 @@ pub(crate) use accepts::herd;
 #[cfg(test)]
 pub(in crate::analyses) use black_hole::black_hole;
 pub(crate) use given_up::hedged;
+pub use line::{Line, Tone, order};
 #[cfg(test)]
 pub(in crate::analyses) use long_work::long_work;
 #[cfg(test)]
@@ -93,61 +97,6 @@ pub use sentences::{counted, duration};
 pub use unjoined::unjoined_words;
 #[cfg(test)]
 pub(in crate::analyses) use vanished::vanished;
-
-/// How a line is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tone {
-    /// Nothing to do.
-    Ok,
-    /// Look here.
-    Notice,
-    /// Something is wrong.
-    Bad,
-    /// No answer.
-    Unknown,
-}
-
-/// One line of the verdict.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Line {
-    /// `quality`, `opens`, `datagrams`, `application`, `receive`, `transmit`, `drops`, `tcp`, `napi`: the section it leads to.
-    pub subject: &'static str,
-    /// How it is coloured.
-    pub tone: Tone,
-    /// The sentence.
-    pub sentence: String,
-    /// What it says in few words, for the head of a page; empty where it is neither `notice` nor `bad`, or another line says it there.
-    pub headline: String,
-    /// said there after the others of its tone: nobody waited for it, or not for long.
-    #[serde(skip)]
-    pub minor: bool,
-    /// The headline begins with a cause that has a name: it stands before others of its tone.
-    #[serde(skip)]
-    pub names_cause: bool,
-    /// The subject of the line that says why: what this one says became of the very connections that lost packets there (inferred).
-    pub follows: Option<&'static str>,
-}
-
-impl Line {
-    /// A line that stands for itself.
-    fn of(subject: &'static str, tone: Tone, sentence: String, headline: String) -> Line {
-        Line {
-            subject,
-            tone,
-            sentence,
-            headline,
-            minor: false,
-            names_cause: false,
-            follows: None,
-        }
-    }
-}
-
-/// In which order the lines of a tone are said: what only follows of another last, causes that have a name before others, what nobody waited for behind them.
-pub fn order(follows: bool, names_cause: bool, minor: bool) -> (bool, bool, bool) {
-    (follows, !names_cause, minor)
-}
 
 /// Residence in the receive queue, or whole way to the reader, (p99) from which it is worth a look, ns.
 pub const RCVQ_NOTICE_NS: i64 = 1_000_000;
@@ -357,6 +306,7 @@ pub fn answer(
         &follows::Of {
             drops: drops.findings(),
             opens: opens.findings(),
+            udp: udp.findings(),
             application: application.findings(),
             receive: receive.findings(),
             transmit: transmit.findings(),

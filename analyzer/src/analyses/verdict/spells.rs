@@ -43,6 +43,7 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                 if g.location != a.location && !a.also_at.contains(&g.location) {
                     a.also_at.push(g.location.clone());
                 }
+                a.host = a.host.take().filter(|h| g.host.as_ref() == Some(h) && a.dev == g.dev);
                 a.count = a.count.saturating_add(g.count);
                 a.owned = a.owned.saturating_add(g.owned);
                 a.aside = a.aside.saturating_add(g.aside);

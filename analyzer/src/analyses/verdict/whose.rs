@@ -1,32 +1,13 @@
 //! Whose the packets of a group of drops were, in words: how many of how many, of which sizes, in which pattern.
 
-use super::sentences::{counted, duration, rate};
+use super::fragments::fragments;
+use super::sentences::{duration, rate};
 use super::spells::listed;
-use crate::analyses::drops::reasons::NO_ROUTE_IN;
+use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
 use crate::analyses::drops::{FROM, Group, Inside, Lost, Receiver, Sizes};
 
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
-
-/// Which fragments of which datagrams.
-fn fragments(l: &Lost) -> String {
-    let Some(f) = &l.fragments else { return String::new() };
-    let which = match f.nth {
-        Some(1) => "the first fragments",
-        Some(2) => "the second fragments",
-        Some(3) => "the third fragments",
-        _ => "fragments",
-    };
-    let bytes = f.bytes.map_or_else(String::new, |n| format!(" of {n} bytes"));
-    let all = match f.fragmented == f.datagrams {
-        true => ", all that were fragmented".to_owned(),
-        false => format!(", {} were fragmented", f.fragmented),
-    };
-    format!(
-        ", {which} of {}{bytes}{all}",
-        counted(f.datagrams, "datagram", "datagrams")
-    )
-}
 
 /// For how long nothing of it went on: at least from the first drop to the last, at most from the packet before to the one after.
 fn stopped(g: &Group, l: &Lost) -> String {
@@ -79,7 +60,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
             _ => "for the socket ",
         };
         let share = match l.came {
-            _ if l.fragments.is_some() => fragments(l),
+            _ if l.fragments.is_some() => fragments(l, g.reason == RULES),
             Some(1) => ", the only one that came there".to_owned(),
             Some(came) if came == l.count => format!(", all of the {came} that came there"),
             Some(came) if l.count < g.count => format!(", {} of these, {came} such came there", l.count),
@@ -105,7 +86,8 @@ pub(super) fn whose(g: &Group) -> Option<String> {
             [] => String::new(),
             all => format!(", the others {}", listed(all)),
         };
-        let sent = l.sent_to.as_ref();
+        let said = l.fragments.as_ref().is_some_and(|f| f.beside.is_some());
+        let sent = l.sent_to.as_ref().filter(|_| !said);
         let sent = sent.map_or_else(String::new, |to| format!(", those dropped were sent to {to}"));
         format!("{what}{}{share}{every}{stopped}{rate}{sent}{others}", l.whose)
     };

@@ -5,10 +5,9 @@ use std::net::IpAddr;
 use super::drop_row;
 use crate::Confidence;
 use crate::analyses::Outcome;
-use crate::analyses::drops::{Fragments, Lost, answer};
+use crate::analyses::drops::{Lost, answer};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::datagrams::tables::TurnRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 use crate::reconstruct::whose::{Carries, Owner, Whose};
@@ -88,63 +87,6 @@ fn a_spell_in_which_nothing_went_on_is_told() {
     assert_eq!(frames(20, |k| (5..9).contains(&k) || k == 12)[0].stopped_ns, []);
     assert_eq!(frames(20, |k| k >= 17)[0].stopped_ns, []);
     assert_eq!(frames(20, |k| k < 3)[0].stopped_ns, []);
-}
-
-/// Two packets of one send call whose payloads sum to what it wrote are a datagram's fragments; a datagram that left whole is none.
-#[test]
-fn fragments_are_told_by_what_the_call_wrote() {
-    let of = |written: u64, dropped: &[u32]| {
-        let mut f = Facts::empty();
-        let row = |skb: u32, start_ns: i64, bytes: u32| TxRow {
-            skb_id: SkbId(skb),
-            kind: TxKind::Udp,
-            pid: 7,
-            start_ns,
-            bytes: Some(bytes),
-            ..crate::testing::sent()
-        };
-        let pairs = (0..3u32).flat_map(|n| {
-            let at = i64::from(n) * 1_000;
-            [row(n * 2, at, 1472), row(n * 2 + 1, at, 1128)]
-        });
-        f.tx = pairs.chain([row(6, 9_000, 176)]).collect();
-        let turn = |skb: u32, bytes: u64| TurnRow {
-            sends: 1,
-            bytes,
-            skb_id: Some(SkbId(skb)),
-            ..TurnRow::begin(0, 7, 0)
-        };
-        f.udp_turns = vec![turn(0, written), turn(2, written), turn(4, written), turn(6, 176)];
-        let rows: Vec<_> = dropped
-            .iter()
-            .map(|skb| {
-                let mut row = drop_row(2_000_000_000, 6, 1, Some(false));
-                row.skb_id = Some(SkbId(*skb));
-                row.owner = Some(Owner {
-                    connection: None,
-                    carries: Carries::Datagram,
-                    task: Name::default(),
-                    pid: 7,
-                    confidence: Confidence::Strong,
-                });
-                row
-            })
-            .collect();
-        super::super::fragments::fragments(&f, &rows.iter().collect::<Vec<_>>())
-    };
-    let told = |datagrams, nth| {
-        Some(Fragments {
-            datagrams,
-            fragmented: 3,
-            bytes: Some(2600),
-            nth,
-        })
-    };
-    assert_eq!(of(2600, &[1, 3, 5]), told(3, Some(2)));
-    assert_eq!(of(2600, &[0, 3]), told(2, None));
-    // Two datagrams of one call; a whole one among them.
-    assert_eq!(of(5200, &[1, 3]), None);
-    assert_eq!(of(2600, &[1, 6]), None);
 }
 
 /// Of two ends that all of them have, the one of which the largest part was lost is named: one host's packets all, one server's some.

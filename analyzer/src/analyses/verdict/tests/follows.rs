@@ -41,6 +41,7 @@ fn of<'a>(answers: &'a Answers, drops: &'a Drops) -> Of<'a> {
     Of {
         drops: Some(drops),
         opens: answers.opens.findings(),
+        udp: answers.datagrams.findings(),
         application: answers.application.findings(),
         receive: answers.receive.findings(),
         transmit: answers.transmit.findings(),

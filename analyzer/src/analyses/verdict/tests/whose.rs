@@ -103,6 +103,7 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
         fragmented: 5,
         bytes: Some(2600),
         nth: Some(2),
+        ..Fragments::default()
     };
     let s = of("A", lost(vec![], Some(fragments)));
     let expect =
