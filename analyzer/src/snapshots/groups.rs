@@ -128,6 +128,17 @@ impl Multicast {
         }
     }
 
+    /// Devices that are in a group at both times; `None`: not known, or one left it or joined it.
+    pub fn kept(&self, group: Ipv4Addr) -> Option<Vec<&Place>> {
+        let of = |m: &'_ Members| -> BTreeSet<Place> {
+            let all = m.iter().filter(|(_, of)| of.contains(&group));
+            all.map(|(place, _)| place.clone()).collect()
+        };
+        let same = self.known() && of(&self.start) == of(&self.end);
+        let all = self.end.iter().filter(|(_, of)| of.contains(&group));
+        same.then(|| all.map(|(place, _)| place).collect())
+    }
+
     /// How many groups a device was in, before and after.
     pub fn joined(&self, place: &Place) -> (u64, u64) {
         let count = |of: &Members| of.get(place).map_or(0, |g| g.len() as u64);
@@ -212,6 +223,8 @@ mod tests {
         assert!(m.left(&b).is_empty() && m.left(&(3, "gone".into())).is_empty());
         assert_eq!((m.joined(&a), m.joined(&b)), ((2, 2), (1, 1)));
         assert_eq!(m.still(&left, &a), [(&b, 1)]);
+        assert_eq!(m.kept(Ipv4Addr::new(239, 1, 0, 1)), Some(vec![&a]));
+        assert_eq!(m.kept(Ipv4Addr::new(239, 1, 0, 2)), None);
         assert_eq!((m.limit(1), m.limit(2)), (Some(20), Some(3)));
         assert_eq!((m.host(&a), m.host(&b)), ("10.0.0.1".into(), "web".into()));
         assert_eq!(m.host(&(7, "x".into())), "network namespace 7");

@@ -12,6 +12,7 @@ mod farewell;
 mod given_up;
 mod gone_idle;
 mod half_open;
+mod held;
 mod holder;
 mod itself;
 mod kept;

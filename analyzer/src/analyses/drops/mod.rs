@@ -31,6 +31,7 @@ mod meanwhile;
 mod membership;
 mod memory;
 mod next_link;
+mod one_way;
 mod own_queue;
 pub(crate) mod reasons;
 mod receiver;

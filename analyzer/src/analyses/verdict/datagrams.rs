@@ -1,5 +1,7 @@
 //! The verdict's line on UDP: who asked and got no answer or a late one, and what came twice.
 
+mod ceased;
+
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, questions};
@@ -270,9 +272,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
     let late = questions::late(d);
     let alone = asked_alone::words(d);
     let tone = match () {
-        () if d.in_vain.iter().any(wrong) || !d.silent.is_empty() || d.alone.iter().any(asked_alone::wrong) => {
-            Tone::Bad
-        }
+        () if !d.ceased.is_empty() || !d.silent.is_empty() => Tone::Bad,
+        () if d.in_vain.iter().any(wrong) || d.alone.iter().any(asked_alone::wrong) => Tone::Bad,
         () if vain.is_some() || alone.is_some() || copied.is_some() || !late.is_empty() => Tone::Notice,
         () => Tone::Ok,
     };
@@ -282,7 +283,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64)) -> (Tone, String) {
         format!("{}{more}", capital(&silent(s)))
     });
     let alone = alone.map(|a| capital(&a));
-    let said = none.into_iter().chain(alone).chain(vain);
+    let ceased = ceased::words(&d.ceased).map(|c| capital(&c));
+    let said = ceased.into_iter().chain(none).chain(alone).chain(vain);
     let said: Vec<String> = said.chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
@@ -344,7 +346,7 @@ pub(super) fn headline(d: &Datagrams) -> String {
         said.collect::<Vec<_>>().join("; ")
     });
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
-    let said = d.silent.first().map(silent).into_iter();
+    let said = ceased::words(&d.ceased).into_iter().chain(d.silent.first().map(silent));
     let said = said.chain(asked_alone::words(d)).chain(vain);
     let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();
     said.join("; ")

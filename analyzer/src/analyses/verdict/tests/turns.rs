@@ -127,6 +127,7 @@ fn a_full_window_of_another_connection_blocks_a_server() {
                 share: 1.0,
                 there: None,
                 window,
+                handed: false,
                 next: None,
                 released: None,
                 silent: None,
