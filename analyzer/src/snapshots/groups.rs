@@ -163,6 +163,11 @@ impl Multicast {
         differs.or_else(own).copied()
     }
 
+    /// What a namespace is called.
+    pub fn name(&self, netns: u64) -> Option<&str> {
+        self.names.get(&netns).map(String::as_str)
+    }
+
     /// What a device's host is called: its address there, else the namespace's name or number.
     pub fn host(&self, place: &Place) -> String {
         let name = || match self.names.get(&place.0) {
@@ -228,6 +233,7 @@ mod tests {
         assert_eq!((m.limit(1), m.limit(2)), (Some(20), Some(3)));
         assert_eq!((m.host(&a), m.host(&b)), ("10.0.0.1".into(), "web".into()));
         assert_eq!(m.host(&(7, "x".into())), "network namespace 7");
+        assert_eq!((m.name(1), m.name(7)), (Some("db"), None));
         assert!(m.known());
     }
 

@@ -28,7 +28,7 @@ const MOSTLY: usize = 80;
 pub struct Ports {
     /// Its name.
     pub bridge: String,
-    /// Its host: an address of the bridge, else its namespace; empty: not known.
+    /// Its namespace's name; empty: not known.
     pub host: String,
     /// The port by which they came.
     pub by: String,
@@ -121,7 +121,7 @@ impl Frames {
         let fewer = since.is_subset(&before) && since.len() < before.len() && before.iter().all(theirs);
         fewer.then(|| Ports {
             bridge: bridge.to_owned(),
-            host: known.host(&(netns, bridge.to_owned())),
+            host: known.name(netns).unwrap_or_default().to_owned(),
             by: by.into_owned(),
             before: before.into_iter().collect(),
             since: since.into_iter().collect(),

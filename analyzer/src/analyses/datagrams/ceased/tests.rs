@@ -103,12 +103,13 @@ fn facts() -> Facts {
 fn lists<'a>(
     before: &'a str,
     after: &'a str,
-) -> [(&'static str, netmortem_formats::capture::SnapshotWhen, &'a str); 4] {
+) -> [(&'static str, netmortem_formats::capture::SnapshotWhen, &'a str); 5] {
     [
         ("groups", Start, before),
         ("groups", End, after),
         ("links", Start, LINKS),
         ("addresses", Start, ADDRESSES),
+        ("namespaces", Start, "netns=9 own=no name=sw\n"),
     ]
 }
 
@@ -137,7 +138,7 @@ fn a_group_that_is_sent_on_and_comes_to_nobody_is_told() {
     );
     let lines = crate::analyses::answer(&facts()).verdict;
     let line = lines.iter().find(|l| l.subject == "datagrams").unwrap();
-    let said = "no datagram comes any more for 239.1.1.1:5000 to risk/12 (since 6.0 s) and quoter/11 (since 7.0 s), while feed/20 of 10.0.0.9 sends on (100 a second): the bridge br0 of network namespace 9 gets them at its port feed still and hands them on to rtr alone since, where it was also to a and b before; 10.0.0.1 and 10.0.0.2 are in this group still: it forgot that they have joined, as one that snoops IGMP does where no querier asks for it again (inferred; see bridge -d -s mdb show";
+    let said = "no datagram comes any more for 239.1.1.1:5000 to risk/12 (since 6.0 s) and quoter/11 (since 7.0 s), while feed/20 of 10.0.0.9 sends on (100 a second): the bridge br0 of sw gets them at its port feed still and hands them on to rtr alone since, where it was also to a and b before; 10.0.0.1 and 10.0.0.2 are in this group still: it forgot that they have joined, as one that snoops IGMP does where no querier asks for it again (inferred; see bridge -d -s mdb show";
     assert!(line.headline.starts_with(said), "{}", line.headline);
     assert_eq!(line.tone, Tone::Bad);
     // The switch is not in the recording.

@@ -59,35 +59,39 @@ fn ports(p: &Ports) -> String {
 
 /// What they have in common, and what may be why.
 fn why(all: &[Ceased]) -> String {
-    let mut bridges: Vec<String> = vec![];
-    for said in all.iter().filter_map(|c| c.ports.as_ref()).map(ports) {
-        if !bridges.contains(&said) {
-            bridges.push(said);
+    // Of one bridge that is left with the same ports it is said once.
+    let mut bridges: Vec<Ports> = vec![];
+    for p in all.iter().filter_map(|c| c.ports.as_ref()) {
+        let same = |b: &&mut Ports| (&b.bridge, &b.host, &b.by, &b.since) == (&p.bridge, &p.host, &p.by, &p.since);
+        match bridges.iter_mut().find(same) {
+            Some(b) => b.before.extend(p.before.iter().cloned()),
+            None => bridges.push(p.clone()),
         }
     }
+    for b in &mut bridges {
+        b.before.sort();
+        b.before.dedup();
+    }
+    let bridges: Vec<String> = bridges.iter().map(ports).collect();
     let mut members: Vec<String> = all.iter().flat_map(|c| &c.members).cloned().collect();
     members.sort();
     members.dedup();
     let one = members.len() == 1;
-    let (is, its) = if one { ("is", "has") } else { ("are", "have") };
+    let (is, they) = if one { ("is", "it has") } else { ("are", "they have") };
     let still = format!(
         "{} {is} in {} still",
         many(&members, READERS),
         if all.len() == 1 { "this group" } else { "these groups" }
     );
-    let who = if bridges.is_empty() {
-        "a switch on the way"
-    } else {
-        "it"
-    };
-    let forgot = format!(
-        "{who} forgot that they {its} joined, as one that snoops IGMP does where no querier asks for it again (inferred; see bridge -d -s mdb show, and mcast_querier of the bridge or of its router)"
-    )
-    .replace("they has", "it has");
-    let seen = bridges.join("; ");
-    match seen.as_str() {
-        "" => format!("{still}, and no drop of this host accounts for it: {forgot}"),
-        seen => format!("{seen}; {still}: {forgot}"),
+    let see = "inferred; see bridge -d -s mdb show, and mcast_querier of the bridge or of its router";
+    match bridges.join("; ").as_str() {
+        // Nothing tells where.
+        "" => format!(
+            "{still}, and no drop of this host accounts for it: lost on the way, as where a switch that snoops IGMP forgot that {they} joined, since no querier asked for it again ({see})"
+        ),
+        seen => format!(
+            "{seen}; {still}: it forgot that {they} joined, as one that snoops IGMP does where no querier asks for it again ({see})"
+        ),
     }
 }
 
@@ -103,7 +107,7 @@ pub(super) fn words(all: &[Ceased]) -> Option<String> {
     };
     Some(format!(
         "no datagram comes any more for {}{more}: {}",
-        each.join("; nor for "),
+        each.join(", nor for "),
         why(all)
     ))
 }
