@@ -79,17 +79,15 @@ impl Frames {
                     }
                 }
                 // The first device that it came by.
-                ("rx", _) if theirs => {
-                    if !all.iter().rev().take(RECENT).any(|f| f.skb == h.skb_id) {
-                        on.insert(h.cpu, all.len());
-                        all.push(Frame {
-                            skb: h.skb_id,
-                            at: h.time_ns,
-                            bytes,
-                            by: h.dev,
-                            to: vec![],
-                        });
-                    }
+                ("rx", _) if theirs && !all.iter().rev().take(RECENT).any(|f| f.skb == h.skb_id) => {
+                    on.insert(h.cpu, all.len());
+                    all.push(Frame {
+                        skb: h.skb_id,
+                        at: h.time_ns,
+                        bytes,
+                        by: h.dev,
+                        to: vec![],
+                    });
                 }
                 _ => {}
             }
