@@ -58,6 +58,8 @@ impl Frames {
         let mut on: FxHashMap<u16, usize> = FxHashMap::default();
         for h in facts.hops.iter().filter(|h| h.kind != "xmit") {
             let theirs = sent.contains(&h.skb_id);
+            let known = || all.iter().rev().take(RECENT).any(|f| f.skb == h.skb_id);
+            let anew = theirs && h.kind == "rx" && !known();
             let frame = on.get(&h.cpu).and_then(|n| all.get_mut(*n));
             let Some(bytes) = h.bytes else { continue };
             match (h.kind, frame) {
@@ -79,7 +81,7 @@ impl Frames {
                     }
                 }
                 // The first device that it came by.
-                ("rx", _) if theirs && !all.iter().rev().take(RECENT).any(|f| f.skb == h.skb_id) => {
+                ("rx", _) if anew => {
                     on.insert(h.cpu, all.len());
                     all.push(Frame {
                         skb: h.skb_id,
