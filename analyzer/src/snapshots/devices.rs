@@ -17,6 +17,9 @@ struct Device {
     veth: bool,
     /// Index of its peer, or of the device below it.
     link: Option<u64>,
+    bridge: bool,
+    /// Index of what it is a port of.
+    master: Option<u64>,
 }
 
 /// Devices of both times.
@@ -55,6 +58,8 @@ impl Devices {
                     index: number(l, "ifindex")?,
                     veth: field(l, "kind") == Some("veth"),
                     link: number(l, "link"),
+                    bridge: field(l, "kind") == Some("bridge"),
+                    master: number(l, "master"),
                 })
             };
             if let Some((name, device)) = field(l, "name").zip(device()) {
@@ -71,6 +76,16 @@ impl Devices {
 
     fn named(&self, name: &str) -> impl Iterator<Item = &Device> + Clone {
         self.by_name.get(name).into_iter().flatten()
+    }
+
+    /// The bridge, with its namespace, that all devices of that name are ports of.
+    pub fn bridge(&self, port: &str) -> Option<(u64, &str)> {
+        let of = self.named(port).map(|d| {
+            let name = self.name(d.netns, d.master?)?;
+            let is = |b: &Device| b.bridge && b.netns == d.netns && Some(b.index) == d.master;
+            self.named(name).any(is).then_some((d.netns, name))
+        });
+        only(of)?
     }
 
     /// What the device with that index is called.
@@ -136,6 +151,13 @@ mod tests {
         assert_eq!([at(From::Outside), at(From::Received("br0"))], [Some(1), None]);
         assert_eq!(d.netns("br0", From::Sent("eth0")), Some(2));
         assert_eq!((d.name(3, 41), d.name(3, 1)), (Some("eth0"), None));
+        // A port of a bridge; of what is none; two of one name.
+        let ports = devices(
+            "netns=2 ifindex=2 name=br0 kind=bridge\nnetns=2 ifindex=3 name=a kind=veth master=2\nnetns=2 ifindex=4 name=c master=3\n\
+            netns=2 ifindex=5 name=b master=2\nnetns=3 ifindex=5 name=b\n",
+        );
+        assert_eq!([ports.bridge("a"), ports.bridge("c")], [Some((2, "br0")), None]);
+        assert_eq!([ports.bridge("b"), ports.bridge("none")], [None, None]);
         // A peer that two may be.
         let two = devices(
             "netns=1 ifindex=40 name=v kind=veth link=2\nnetns=2 ifindex=2 name=eth0 kind=veth link=40\nnetns=3 ifindex=2 name=eth0 kind=veth link=40\n",

@@ -128,6 +128,17 @@ impl Multicast {
         }
     }
 
+    /// Devices that are in a group at both times; `None`: not known, or one left it or joined it.
+    pub fn kept(&self, group: Ipv4Addr) -> Option<Vec<&Place>> {
+        let of = |m: &'_ Members| -> BTreeSet<Place> {
+            let all = m.iter().filter(|(_, of)| of.contains(&group));
+            all.map(|(place, _)| place.clone()).collect()
+        };
+        let same = self.known() && of(&self.start) == of(&self.end);
+        let all = self.end.iter().filter(|(_, of)| of.contains(&group));
+        same.then(|| all.map(|(place, _)| place).collect())
+    }
+
     /// How many groups a device was in, before and after.
     pub fn joined(&self, place: &Place) -> (u64, u64) {
         let count = |of: &Members| of.get(place).map_or(0, |g| g.len() as u64);
@@ -150,6 +161,11 @@ impl Multicast {
         let own = || self.limits.get(&None);
         let differs = self.limits.get(&Some(netns)).filter(|_| self.own != Some(netns));
         differs.or_else(own).copied()
+    }
+
+    /// What a namespace is called.
+    pub fn name(&self, netns: u64) -> Option<&str> {
+        self.names.get(&netns).map(String::as_str)
     }
 
     /// What a device's host is called: its address there, else the namespace's name or number.
@@ -212,9 +228,12 @@ mod tests {
         assert!(m.left(&b).is_empty() && m.left(&(3, "gone".into())).is_empty());
         assert_eq!((m.joined(&a), m.joined(&b)), ((2, 2), (1, 1)));
         assert_eq!(m.still(&left, &a), [(&b, 1)]);
+        assert_eq!(m.kept(Ipv4Addr::new(239, 1, 0, 1)), Some(vec![&a]));
+        assert_eq!(m.kept(Ipv4Addr::new(239, 1, 0, 2)), None);
         assert_eq!((m.limit(1), m.limit(2)), (Some(20), Some(3)));
         assert_eq!((m.host(&a), m.host(&b)), ("10.0.0.1".into(), "web".into()));
         assert_eq!(m.host(&(7, "x".into())), "network namespace 7");
+        assert_eq!((m.name(1), m.name(7)), (Some("db"), None));
         assert!(m.known());
     }
 

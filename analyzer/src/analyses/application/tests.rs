@@ -13,6 +13,7 @@ mod given_up;
 mod gone_idle;
 mod half_open;
 mod handed;
+mod held;
 mod holder;
 mod itself;
 mod kept;

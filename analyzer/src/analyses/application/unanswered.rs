@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::asked_bytes::asked_bytes;
+use super::held::{self, Held};
 use super::label;
 use super::patience::{Answers, Closed};
 use super::sockets::{Role, Socket};
@@ -44,6 +45,9 @@ pub struct Unanswered {
     /// It was closed, and others of its kind are waited for longer (`patience.rs`).
     #[serde(skip)]
     pub patient: bool,
+    /// It waits still, and those of its kind are held as long (`held.rs`).
+    #[serde(skip)]
+    pub held: Option<Held>,
 }
 
 /// Lengths of a TLS record with an alert, encrypted: of TLS 1.3, and of 1.2 with AES-GCM.
@@ -151,6 +155,7 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
                 },
                 retransmits,
                 patient: false,
+                held: None,
                 others: others(c, send_ns.saturating_add(until.saturating_sub(send_ns) / 2)),
             })
         })
@@ -160,6 +165,7 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
     if facts.gaps.is_empty() && all.iter().any(|u| u.until == CLOSED) {
         patient(facts, &mut all);
     }
+    held::mark(facts, &mut all);
     all
 }
 

@@ -24,6 +24,7 @@ use vain::in_vain;
 
 mod alone;
 mod beside;
+mod ceased;
 mod copies;
 mod crowds;
 mod lost;
@@ -39,6 +40,7 @@ mod vain;
 
 pub use alone::Alone;
 pub use beside::Beside;
+pub use ceased::{Ceased, Ports};
 pub use copies::Copied;
 pub use lost::Lost;
 pub use meanwhile::Pause;
@@ -86,6 +88,9 @@ pub struct Datagrams {
     pub copied: Vec<Copied>,
     /// Streams of which nothing came to some of their receivers for long, while they went on; longest first.
     pub silent: Vec<Silent>,
+    /// Multicast that is sent on and comes to none of its receivers any more; the first before others.
+    #[serde(skip)]
+    pub ceased: Vec<Ceased>,
 }
 
 /// `task/number`; empty where neither is known.
@@ -226,6 +231,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     lost.sort_unstable();
     let next = |from: i64| lost.get(lost.partition_point(|at| *at < from));
     let dropped = |t: &&&TurnRow| next(t.start_ns).is_some_and(|at| *at <= t.end_ns);
+    let told = each_is_told(facts);
     Outcome::Findings(Datagrams {
         sockets: sockets.len() as u64,
         sent: sockets.iter().map(|s| s.sent).sum(),
@@ -238,14 +244,9 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         perhaps: perhaps.len() as u64,
         perhaps_dropped: perhaps.iter().filter(dropped).count() as u64,
         unsure,
-        copied: match each_is_told(facts) {
-            true => copies::copied(facts),
-            false => vec![],
-        },
-        silent: match each_is_told(facts) {
-            true => silent::silent(facts),
-            false => vec![],
-        },
+        copied: if told { copies::copied(facts) } else { vec![] },
+        silent: if told { silent::silent(facts) } else { vec![] },
+        ceased: if told { ceased::ceased(facts) } else { vec![] },
     })
 }
 

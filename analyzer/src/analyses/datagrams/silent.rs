@@ -14,7 +14,7 @@ use super::{GROUPS, holder};
 use crate::facts::Facts;
 use crate::reconstruct::datagrams::sockets::SocketRow;
 
-mod drops;
+pub(super) mod drops;
 mod senders;
 
 /// Fewest datagrams of a stream.
@@ -62,17 +62,25 @@ impl Silent {
 
 /// When nothing came to a socket.
 #[derive(Clone, Copy)]
-struct Gap {
+pub(super) struct Gap {
     socket: usize,
     from: i64,
     to: i64,
+}
+
+impl Gap {
+    /// Of no one socket.
+    pub(super) fn of(from: i64, to: i64) -> Gap {
+        let socket = usize::MAX;
+        Gap { socket, from, to }
+    }
 }
 
 /// Its address; who went on; whether that one sent it.
 type Stream<'f> = (&'f str, String, bool);
 
 /// The place of an `address:port`.
-fn port(of: &str) -> Option<&str> {
+pub(super) fn port(of: &str) -> Option<&str> {
     of.rsplit_once(':').map(|p| p.1)
 }
 
@@ -81,24 +89,24 @@ fn is(of: &str, what: fn(&std::net::IpAddr) -> bool) -> bool {
     at.is_ok_and(|a| what(&a.ip().to_canonical()))
 }
 
-fn multicast(of: &str) -> bool {
+pub(super) fn multicast(of: &str) -> bool {
     is(of, std::net::IpAddr::is_multicast)
 }
 
 /// Distance between two datagrams of a socket outside its longest silence, ns.
-fn distance(s: &SocketRow) -> Option<i64> {
+pub(super) fn distance(s: &SocketRow) -> Option<i64> {
     let span = s.last_arrived_ns?.saturating_sub(s.first_arrived_ns?);
     let rest = span.saturating_sub(s.silent_ns).max(0);
     Some(rest / i64::try_from(s.arrived).ok()?.saturating_sub(2).max(1))
 }
 
 /// Shortest silence of a stream.
-fn least(usual: i64) -> i64 {
+pub(super) fn least(usual: i64) -> i64 {
     LEAST_NS.max(usual.saturating_mul(TIMES))
 }
 
 /// Whether datagrams came to both as often.
-fn alike(a: &SocketRow, b: &SocketRow) -> bool {
+pub(super) fn alike(a: &SocketRow, b: &SocketRow) -> bool {
     let both = distance(a).zip(distance(b));
     both.is_some_and(|(a, b)| (a.abs_diff(b) as f64) <= ALIKE * a.max(b) as f64)
 }

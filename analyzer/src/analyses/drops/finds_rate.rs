@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Group;
+use super::one_way::{confirmed, refused_at_home};
 use super::own_queue::{is_waited_for, kept_full, others_wait};
 use super::reasons::QUEUE_FULL;
 use crate::analyses::not_recorded;
@@ -69,9 +70,10 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
         again.entry(c).or_default().extend(times);
     }
     again.values_mut().for_each(|of| of.sort_unstable());
-    let repaired = rows
-        .iter()
-        .filter(|d| d.repair.is_some() || sent_again(d, &again))
+    let at_home = refused_at_home(facts, rows);
+    let with_home = || rows.iter().zip(&at_home);
+    let repaired = with_home()
+        .filter(|(d, at_home)| **at_home || d.repair.is_some() || sent_again(d, &again))
         .count() as f64;
     if repaired < NEARLY * rows.len() as f64 || not_recorded(facts, &NEEDED).is_some() {
         return None;
@@ -137,7 +139,9 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
         cut.contains(c) || row(*c).is_some_and(|r| bytes.saturating_mul(part) <= r.bytes_out)
     };
     // Of all that these lost, whichever it is.
-    let unlinked = rows.iter().filter(|d| d.repair.is_none()).count();
+    let unlinked = with_home()
+        .filter(|(d, at_home)| d.repair.is_none() && !**at_home)
+        .count();
     let resent: usize = lost.keys().filter_map(|c| again.get(c)).map(Vec::len).sum();
     let enough = unlinked <= rows.len() / 10 || resent as f64 >= AGAIN * theirs as f64;
     let sent: u64 = lost
@@ -151,7 +155,10 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
     let fills = left > 0 && sent as f64 >= MOST * left as f64;
     let theirs = fills && enough && lost.iter().all(few);
-    let fine = theirs && !asked.any(|c| during.contains_key(&c)) && !slowly.any(|c| all.contains(&c));
+    // What only confirms a stream is no request.
+    let confirmed = confirmed(facts, lost.keys().copied());
+    let waits = |c: ConnectionId| during.contains_key(&c) && !confirmed.contains(&c);
+    let fine = theirs && !asked.any(waits) && !slowly.any(|c| all.contains(&c));
     let alone = || !others_wait(facts, &group.dev, &all) && !is_waited_for(facts, &during);
     (fine && alone() && kept_full(facts, &group.dev, &lost)).then_some(others)
 }

@@ -32,6 +32,7 @@ mod meanwhile;
 mod membership;
 mod memory;
 mod next_link;
+mod one_way;
 mod own_queue;
 mod places;
 pub(crate) mod reasons;

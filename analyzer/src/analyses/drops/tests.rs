@@ -6,6 +6,7 @@ mod full;
 mod meanwhile;
 mod membership;
 mod noise;
+mod one_way;
 mod own_queue;
 mod refused;
 mod rerouted;

@@ -50,6 +50,8 @@ pub struct CutOff {
     pub every_ns: i64,
     /// From the end of one to the begin of the next, the longest, ns.
     pub again_ns: i64,
+    /// Each of these next ones asked by as many bytes as the one before: it is not another of that host's programs.
+    pub same: bool,
     /// Of the last one: what its last send was to carry, and what was taken of it, bytes.
     pub last_send: (u32, u32),
     /// What the peer sent on each that began in the recording, where that is the same of all, bytes.
@@ -147,14 +149,12 @@ fn told((at, peer): (End, IpAddr), mut cuts: Vec<Cut<'_>>, all: &[&ConnectionRow
     }
     // The next of this peer, whatever becomes of it; of the last one the recording may end before.
     let next = |c: &Cut<'_>| {
-        let after = all
-            .iter()
-            .filter(|r| r.first_ns >= c.close_ns)
-            .map(|r| r.first_ns)
-            .min()?;
-        Some(after.saturating_sub(c.row.last_ns).max(0)).filter(|ns| *ns <= AGAIN_NS)
+        let after = all.iter().filter(|r| r.first_ns >= c.close_ns);
+        let after = after.min_by_key(|r| (r.first_ns, r.connection))?;
+        let ns = after.first_ns.saturating_sub(c.row.last_ns).max(0);
+        (ns <= AGAIN_NS).then_some((ns, after.bytes_in == c.row.bytes_in))
     };
-    let again: Vec<Option<i64>> = cuts.iter().map(next).collect();
+    let again: Vec<Option<(i64, bool)>> = cuts.iter().map(next).collect();
     let (_, but_last) = again.split_last()?;
     if but_last.iter().any(Option::is_none) {
         return None;
@@ -183,7 +183,8 @@ fn told((at, peer): (End, IpAddr), mut cuts: Vec<Cut<'_>>, all: &[&ConnectionRow
         connections: cuts.len() as u64,
         bytes: nearest_rank(&mut bytes, 50)?,
         every_ns: nearest_rank(&mut every, 50)?,
-        again_ns: again.iter().flatten().copied().max()?,
+        again_ns: again.iter().flatten().map(|a| a.0).max()?,
+        same: again.iter().flatten().all(|a| a.1),
         last_send: cuts.last()?.last_send,
         asked: begun.iter().next().copied().filter(|n| begun.len() == 1 && *n > 0),
     })

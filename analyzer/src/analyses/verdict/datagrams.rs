@@ -1,5 +1,7 @@
 //! The verdict's line on UDP: who asked and got no answer or a late one, and what came twice.
 
+mod ceased;
+
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
@@ -284,10 +286,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
     let alone = asked_alone::words(d);
     let gone = d.lost.first();
     let tone = match () {
-        () if gone.is_some_and(lost::wrong) => Tone::Bad,
-        () if d.in_vain.iter().any(wrong) || !d.silent.is_empty() || d.alone.iter().any(asked_alone::wrong) => {
-            Tone::Bad
-        }
+        () if !d.ceased.is_empty() || !d.silent.is_empty() || gone.is_some_and(lost::wrong) => Tone::Bad,
+        () if d.in_vain.iter().any(wrong) || d.alone.iter().any(asked_alone::wrong) => Tone::Bad,
         () if vain.is_some() || gone.is_some() || alone.is_some() || copied.is_some() || !late.is_empty() => {
             Tone::Notice
         }
@@ -303,7 +303,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
         let more = more(d.lost.len() as u64, 1);
         format!("{}{}{more}", lost::what(l), from(l.first))
     });
-    let said = none.into_iter().chain(gone).chain(alone).chain(vain);
+    let ceased = ceased::words(&d.ceased).map(|c| capital(&c));
+    let said = ceased.into_iter().chain(none).chain(gone).chain(alone).chain(vain);
     let said: Vec<String> = said.chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
@@ -361,7 +362,7 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
 pub(super) fn headline(d: &Datagrams, answers: Option<&Application>) -> String {
     let vain = d.in_vain.first().map(|v| vain(v, false, answers));
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
-    let said = d.silent.first().map(silent).into_iter();
+    let said = ceased::words(&d.ceased).into_iter().chain(d.silent.first().map(silent));
     let said = said.chain(d.lost.first().map(lost::what));
     let said = said.chain(asked_alone::words(d)).chain(vain);
     let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();

@@ -1,5 +1,6 @@
 //! What is said of answers that came in parts, and of requests without one.
 
+use super::held;
 use super::sentences::{counted, duration, moment, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
 use crate::analyses::application::{
@@ -51,9 +52,9 @@ pub(super) struct Vain {
 const FEW: usize = 5;
 const PART: u64 = 10;
 
-/// All others but those that their clients left before such are answered.
+/// All others but those that their clients left before such are answered, or that are held as such are.
 fn wanted<'u>(a: &Application, all: &[&'u Unanswered]) -> Vec<&'u Unanswered> {
-    let left = |u: &&&Unanswered| !super::left_early::left_one(a, u);
+    let left = |u: &&&Unanswered| !super::left_early::left_one(a, u) && !held::is_held(a, u);
     all.iter().filter(left).copied().collect()
 }
 
@@ -122,7 +123,9 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
         n => format!("{n} requests{whose} had no answer, one {which}{idle}{early}{gone}"),
     };
     let wanted = wanted(a, &all);
-    let says = match all.len().saturating_sub(wanted.len()) {
+    let says = format!("{says}{}", held::words(a, &all).unwrap_or_default());
+    let left = all.iter().filter(|u| super::left_early::left_one(a, u)).count();
+    let says = match left {
         0 => says,
         n => {
             let which = if n == all.len() {

@@ -39,7 +39,7 @@ fn slept(s: &Slow) -> bool {
 }
 
 /// Whether the server slept through most of what its slow answers took, and waited for nobody that did not.
-fn at_rest(a: &Application, server: &str) -> bool {
+pub(super) fn at_rest(a: &Application, server: &str) -> bool {
     let of = a.servers.iter().find(|s| s.server == server);
     of.and_then(|s| s.slow.first()).is_some_and(slept)
 }

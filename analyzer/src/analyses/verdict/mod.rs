@@ -42,6 +42,7 @@ mod follows;
 mod fragments;
 mod given_up;
 mod handshakes;
+mod held;
 mod incomplete;
 mod inside_tcp;
 mod instead;
@@ -127,8 +128,7 @@ pub const SOFTIRQ_NOTICE_SHARE: f64 = 0.30;
 /// NET_RX delay (p99) from which it is worth a look, ns.
 pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 
-/// Time that a connection takes to open from which it is worth a look: a SYN is sent again after a second at first, and hardly a
-/// round trip is that long, ns.
+/// Time that a connection takes to open from which it is worth a look, ns: a SYN is sent again after a second at first, hardly a round trip is that long.
 pub const SETUP_NOTICE_NS: i64 = 500_000_000;
 
 /// What neighbour entries did: times with another address, and addresses that two hosts have.

@@ -38,6 +38,7 @@ fn facts(silence: i64) -> (Facts, Vec<Unanswered>) {
             retransmits: 5,
             others: true,
             patient: false,
+            held: None,
         });
     }
     (f, vain)

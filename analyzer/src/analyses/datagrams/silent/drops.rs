@@ -14,7 +14,7 @@ use crate::facts::Facts;
 const AT_SOCKET: [&str; 4] = ["SOCKET_RCVBUFF", "PROTO_MEM", "UDP_CSUM", "SOCKET_FILTER"];
 
 /// When, in order.
-pub(super) struct Dropped {
+pub(in crate::analyses::datagrams) struct Dropped {
     /// By ports, one of which it was for.
     at: Vec<(BTreeSet<String>, Vec<i64>)>,
     /// For any port.
@@ -42,7 +42,7 @@ fn ports(facts: &Facts) -> FxHashMap<i32, Option<BTreeSet<String>>> {
 }
 
 impl Dropped {
-    pub(super) fn of(facts: &Facts) -> Dropped {
+    pub(in crate::analyses::datagrams) fn of(facts: &Facts) -> Dropped {
         let named = |name: &str| AT_SOCKET.contains(&name.strip_prefix("SKB_DROP_REASON_").unwrap_or(name));
         let table = facts.names.drop_reasons.iter().flat_map(|t| &t.entries);
         let reasons: FxHashSet<u64> = table.filter(|(_, name)| named(name)).map(|(n, _)| *n).collect();
@@ -77,7 +77,7 @@ impl Dropped {
     }
 
     /// Whether one was in it that may have been for a socket of this port; `None`: it is not known.
-    pub(super) fn within(&self, gap: &Gap, own: Option<&str>) -> bool {
+    pub(in crate::analyses::datagrams) fn within(&self, gap: &Gap, own: Option<&str>) -> bool {
         let theirs = |of: &BTreeSet<String>| own.is_none_or(|own| of.contains(own));
         any(&self.somewhere, gap) || self.at.iter().any(|(of, times)| theirs(of) && any(times, gap))
     }

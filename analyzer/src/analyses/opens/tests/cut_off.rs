@@ -52,6 +52,7 @@ fn who_is_cut_off_in_the_midst_and_comes_back_at_once_is_told() {
         bytes: 19_000_001,
         every_ns: 4_200 * MS,
         again_ns: 200 * MS,
+        same: true,
         last_send: (16_384, 9_133),
         asked: Some(152),
     };
@@ -85,6 +86,30 @@ fn who_is_cut_off_in_the_midst_and_comes_back_at_once_is_told() {
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "opens").unwrap();
     assert!(line.headline.starts_with("10.0.0.1:6379 (nginx) cut off") && !line.headline.contains("redis"));
+}
+
+/// Of a host with several programs what comes next may be another's: that it was back so soon is not said.
+#[test]
+fn what_another_program_of_that_host_opens_is_not_called_its_return() {
+    let mut f = facts(200);
+    f.connections.iter_mut().for_each(|c| c.task = Name::new(b"nginx"));
+    for n in 0..4u32 {
+        let mut row = connection(4 + n);
+        (row.sport, row.dport, row.task) = (6379, 50_000 + n as u16, Name::new(b"nginx"));
+        (row.bytes_written, row.bytes_in, row.born) = (Some(900), 80, Some(SYN_RECV));
+        row.first_ns = f.connections[n as usize].first_ns + 3_950 * MS;
+        row.last_ns = row.first_ns + MS;
+        f.connections.push(row);
+    }
+    let told = cut_off(&f).unwrap();
+    assert_eq!((told.connections, told.again_ns, told.same), (4, 0, false));
+    let lines = crate::analyses::answer(&f).verdict;
+    let said = &lines.iter().find(|l| l.subject == "opens").unwrap().headline;
+    assert!(
+        said.contains("10.0.0.2 came again and asked for the same, by as many bytes as before (152 bytes)"),
+        "{said}"
+    );
+    assert!(said.contains("proxy_temp_path") && !said.contains("was back"), "{said}");
 }
 
 /// Jobs one after the other, downloads that are given up, and what nobody may tell.

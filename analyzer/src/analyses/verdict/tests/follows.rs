@@ -104,6 +104,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
             retransmits: 1,
             others: true,
             patient: false,
+            held: None,
         };
         let application = crate::analyses::application::Application {
             unanswered: vec![unanswered],

@@ -2,7 +2,7 @@
 
 use super::requests::{MS, mostly_fast};
 use super::turns::{both, part, server, slow};
-use crate::analyses::application::{Application, GivenUp, Patience, Slow, Unanswered, Waited};
+use crate::analyses::application::{Application, GivenUp, Held, Patience, Slow, Unanswered, Waited};
 use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::application::{application, headline};
 use crate::stat::Distribution;
@@ -74,6 +74,7 @@ fn site(front: Slow, behind: Slow, patient: bool) -> Application {
         retransmits: 0,
         others: true,
         patient,
+        held: None,
     };
     Application {
         given_up: vec![given],
@@ -151,4 +152,38 @@ fn others_without_an_answer_stay_loud() {
     let (tone, said) = application(&a);
     assert_eq!(tone, Tone::Bad);
     assert!(said.contains("9 of them closed where others as long"), "{said}");
+}
+
+/// Those that wait at the end, where their kind is held and the server sleeps; one more of them is not known to be.
+#[test]
+fn held_requests_that_are_open_at_the_end_are_worth_a_look() {
+    let open = |front: Slow, behind: Slow| {
+        let mut a = site(front, behind, false);
+        a.given_up.clear();
+        for u in &mut a.unanswered {
+            (u.until, u.waited_ns) = ("recording", 17_000 * MS);
+            u.held = Some(Held {
+                answered: 3,
+                p50_ns: 8_100 * MS,
+                bytes: 59,
+            });
+        }
+        a
+    };
+    let a = open(waited(asleep()), rest(12));
+    let (tone, said) = application(&a);
+    let both = "; asked where 3 others as long (59 B) came late, too (p50 8.100 s), of those that were asked later as well, until the end, while what else was asked came in time, and the server slept: requests that are held until there is news (long polls), or something that only these wait for and no event tells (inferred)";
+    assert!(said.contains(both), "{said}");
+    assert_eq!(tone, Tone::Notice);
+    // Their server waits for a lock meanwhile.
+    let mut lock = rest(12);
+    lock.parts = vec![part("asleep_in", Some("futex"), 1, 0.97)];
+    let (tone, said) = application(&open(waited(asleep()), lock));
+    assert_eq!((tone, said.contains("long polls")), (Tone::Bad, false));
+    // More than a few that are not known to be held.
+    let mut a = open(waited(asleep()), rest(12));
+    a.unanswered.iter_mut().take(6).for_each(|u| u.held = None);
+    let (tone, said) = application(&a);
+    assert_eq!(tone, Tone::Bad);
+    assert!(said.contains("; 4 of them asked where 3 others"), "{said}");
 }

@@ -260,6 +260,7 @@ fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswer
         retransmits,
         others: true,
         patient: false,
+        held: None,
     }
 }
 

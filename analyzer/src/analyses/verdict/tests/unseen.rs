@@ -61,6 +61,7 @@ fn idle_connections_that_something_forgot() {
         retransmits: 5,
         others: true,
         patient: false,
+        held: None,
     };
     let a = Application {
         unanswered: (0..4).map(vain).collect(),
