@@ -21,6 +21,7 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::states::{CLOSE_WAIT, FIN_WAIT1};
+use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::nearest_rank;
 use crate::table::Cell;
@@ -146,7 +147,9 @@ fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
             sent.entry(c).or_default().push((t.start_ns, t.pid));
         }
     }
-    let came = came(facts, sent.values().flatten().map(|s| s.1).collect());
+    let pids: FxHashSet<i32> = sent.values().flatten().map(|s| s.1).collect();
+    let closes = closes(facts, &pids);
+    let came = came(facts, &pids);
     move |c, close, reset| {
         let asked = peer(c).and_then(|p| Some((p, fin.get(&p)?, sent.get(&p)?)));
         asked.is_some_and(|(p, fin, sent)| {
@@ -160,14 +163,35 @@ fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
                     .take_while(|r| at.saturating_sub(r.0) <= LOOKED_NS);
                 read.clone().any(|(_, came, c)| *c != p && came >= fin)
             };
+            // It handed the close on, and what came on the other connection behind that is in no view.
+            let closed_on = |pid: i32| {
+                let of = closes.get(&pid).map_or(&[][..], Vec::as_slice);
+                let from = of.partition_point(|s| s.0 < *fin);
+                let mut at_once = of
+                    .iter()
+                    .skip(from)
+                    .take_while(|s| s.0.saturating_sub(*fin) <= LOOKED_NS);
+                at_once.any(|s| s.1 != p)
+            };
             let mut sent = sent.iter().filter(|(at, _)| (close..=reset).contains(at));
-            sent.any(|(at, pid)| at.saturating_sub(*fin) >= LOOKED_NS && !handed_on(*at, *pid))
+            sent.any(|(at, pid)| at.saturating_sub(*fin) >= LOOKED_NS && !handed_on(*at, *pid) && !closed_on(*pid))
         })
     }
 }
 
+/// What these threads closed: when, and which connection.
+fn closes(facts: &Facts, pids: &FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, ConnectionId)>> {
+    let mut by: FxHashMap<i32, Vec<(i64, ConnectionId)>> = FxHashMap::default();
+    let own = |s: &&StateRow| s.kind == "sock" && s.state == FIN_WAIT1 && pids.contains(&s.pid);
+    for s in facts.tcp_states.iter().filter(own) {
+        by.entry(s.pid).or_default().push((s.time_ns, s.connection));
+    }
+    by.values_mut().for_each(|of| of.sort_unstable());
+    by
+}
+
 /// What these threads read of TCP: when, when it had come, and on which connection.
-fn came(facts: &Facts, pids: FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, i64, ConnectionId)>> {
+fn came(facts: &Facts, pids: &FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, i64, ConnectionId)>> {
     let mut by: FxHashMap<i32, Vec<(i64, i64, ConnectionId)>> = FxHashMap::default();
     for r in facts.rx.iter().filter(|r| pids.contains(&r.pid)) {
         if let Some(c) = r.connection {

@@ -281,10 +281,16 @@ fn openings_of_clients_that_keep_their_connections_are_compared() {
 /// Openings take 258 ms; after, a third is given up after 250, which nearly is what they take.
 #[test]
 fn an_opening_that_is_given_up_before_it_can_stand_is_in_vain() {
-    let mut before = asked(&[(4, 0); 60]);
-    before.opens = refused(0..60, OpenEnd::Established, 258);
-    let mut after = asked(&[(4, 0); 60]);
-    after.opens = refused(0..60, OpenEnd::Established, 258);
+    let stood = || {
+        let mut f = asked(&[(4, 0); 60]);
+        f.opens = refused(0..60, OpenEnd::Established, 258);
+        for o in &mut f.opens {
+            // All along the recording.
+            (o.start_ns, o.end_ns) = (o.start_ns * 5, o.end_ns + o.start_ns * 4);
+        }
+        f
+    };
+    let (before, mut after) = (stood(), stood());
     for o in after.opens.iter_mut().step_by(3) {
         (o.end, o.end_ns) = (OpenEnd::GivenUp, o.start_ns + 250 * MS);
     }

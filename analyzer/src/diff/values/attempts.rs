@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use super::counted::{Counted, Exposure, Key, Kind};
-use super::usual::USUAL;
+use super::usual::{OPENING_LEAST, USUAL};
 use crate::diff::servers::answers::LEDGER;
 use crate::diff::sides::options::Recording;
 use crate::facts::ConnectionId;
@@ -69,7 +69,7 @@ fn came(o: &OpenRow, usual_ns: Option<i64>, races: bool) -> Came {
     let again = o.syns_again.is_some_and(|n| n > 0);
     // What is usual is twice as long as nearly all take.
     let enough = |ns: i64| match o.end {
-        OpenEnd::GivenUp if !races => ns / USUAL / HALF,
+        OpenEnd::GivenUp if !races => (ns / USUAL / HALF).max(OPENING_LEAST),
         _ => ns,
     };
     let long = again || usual_ns.is_some_and(|ns| o.total_ns() > enough(ns));

@@ -24,7 +24,7 @@ use crate::stat::nearest_rank;
 /// So many times as long as ninety-nine of a hundred took, nobody waits for one that is usual.
 pub(in crate::diff) const USUAL: i64 = 2;
 /// An opening is never waited for longer than is usual below this, ns.
-const OPENING_LEAST: i64 = 5_000_000;
+pub(super) const OPENING_LEAST: i64 = 5_000_000;
 /// Messages of a size that must be known for it to tell anything.
 const MESSAGES: u64 = 10;
 /// So many of them get no answer for each that gets one.

@@ -19,6 +19,7 @@ fn each_group_is_a_row() {
         in_vain: vec![InVain {
             first: Some(Id::new(Kind::UdpTurn, 6)),
             task: "<b>cli/42".into(),
+            processes: 1,
             threads: 1,
             to: "10.0.0.3:53".into(),
             came_to: String::new(),

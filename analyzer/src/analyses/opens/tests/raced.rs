@@ -116,7 +116,7 @@ fn silences_that_are_alike_are_a_time_out() {
 #[test]
 fn who_does_not_look_races_nothing() {
     use crate::reconstruct::tcp::states::{CLOSE_WAIT, SYN_SENT};
-    let with_clients = |had: i64, handed_on: Option<i64>| {
+    let clients = |had: i64, handed_on: Option<i64>| {
         let mut f = facts(|n| 1_000 + n, 30);
         for n in 0..6u32 {
             let client = n + 6;
@@ -140,10 +140,27 @@ fn who_does_not_look_races_nothing() {
                 ..RxRow::default()
             }));
         }
+        f
+    };
+    let with_clients = |had, handed_on| raced(&clients(had, handed_on)).map(|r| r.connections);
+    let closes_on = |had: i64| {
+        let mut f = clients(had, None);
+        let fins: Vec<i64> = f
+            .tcp_states
+            .iter()
+            .filter(|s| s.state == CLOSE_WAIT)
+            .map(|s| s.time_ns)
+            .collect();
+        for at in fins {
+            let mut row = state(50, FIN_WAIT1, at + 200_000);
+            row.pid = 55;
+            f.tcp_states.push(row);
+        }
         raced(&f).map(|r| r.connections)
     };
     assert_eq!((with_clients(20, None), with_clients(1, None)), (None, Some(6)));
-    // A proxy hands on what its own client sent meanwhile; not what it had before the FIN.
+    // A proxy hands on the close, and then what its own client sent meanwhile, be that in a view or not; not what it had before the FIN.
+    assert_eq!(closes_on(20), Some(6));
     assert_eq!((with_clients(20, Some(2)), with_clients(20, Some(25))), (Some(6), None));
 }
 
