@@ -36,22 +36,23 @@ pub(super) fn asked(facts: &Facts) -> Vec<Asked> {
 
 /// By thread and whom it asked.
 pub(super) struct ByUdp {
-    answered: FxHashMap<i32, Vec<(String, Spans)>>,
+    all: FxHashMap<i32, Vec<(String, Spans)>>,
     in_vain: FxHashMap<i32, Vec<(String, Spans)>>,
 }
 
 impl ByUdp {
     pub(super) fn of(asked: &[Asked]) -> ByUdp {
-        let of = |answered: bool| {
+        // Two that are asked at once are waited for once.
+        let of = |in_vain: bool| {
             let mut spans: FxHashMap<(i32, String), Vec<(i64, i64)>> = FxHashMap::default();
-            for a in asked.iter().filter(|a| a.answered == answered) {
+            for a in asked.iter().filter(|a| !in_vain || !a.answered) {
                 spans.entry((a.pid, a.to.clone())).or_default().push(a.span);
             }
             by_thread(spans)
         };
         ByUdp {
-            answered: of(true),
-            in_vain: of(false),
+            all: of(false),
+            in_vain: of(true),
         }
     }
 
@@ -59,14 +60,13 @@ impl ByUdp {
     pub(super) fn most(&self, times: &[(i32, i64, i64)]) -> Option<(&str, i64, i64)> {
         let mut sums: FxHashMap<&str, (i64, i64)> = FxHashMap::default();
         for (pid, from, until) in times {
-            for (to, spans) in self.answered.get(pid).into_iter().flatten() {
+            for (to, spans) in self.all.get(pid).into_iter().flatten() {
                 let sum = sums.entry(to).or_default();
                 sum.0 = sum.0.saturating_add(spans.within(*from, *until));
             }
             for (to, spans) in self.in_vain.get(pid).into_iter().flatten() {
-                let ns = spans.within(*from, *until);
                 let sum = sums.entry(to).or_default();
-                *sum = (sum.0.saturating_add(ns), sum.1.saturating_add(ns));
+                sum.1 = sum.1.saturating_add(spans.within(*from, *until));
             }
         }
         let most = sums.into_iter().max_by_key(|(to, sum)| (sum.0, std::cmp::Reverse(*to)));

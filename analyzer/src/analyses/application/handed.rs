@@ -3,7 +3,7 @@
 //!
 //! In: `turnarounds`, `responses`, `udp_turns`, the process of each thread. Out: of some answers, the server whose answers fit most of their time. Inferred, by times alone:
 //! what a process asked after it had read the request, and whose answer came before it answered, both within [`SLACK`] of the whole; each is taken for one
-//! answer only, and at the least [`CHANCE`] times as many fit as when all are moved aside. Must not take for one: answers that wait for a lock while others of
+//! answer only, of what the thread of another request asked while it was at that nothing, and more than [`CHANCE`] times as many fit as when all are moved aside, or one. Must not take for one: answers that wait for a lock while others of
 //! their process ask elsewhere (they begin and end at other times), a burst in which anything fits. Not seen: several questions one after the other, one question that many
 //! answers wait for.
 //!
@@ -29,7 +29,7 @@ const SLACK: i64 = 10;
 const SLACK_NS: i64 = 50_000_000;
 /// Aside: so many times the slack.
 const ASIDE: i64 = 3;
-/// So many times as many as fit by chance.
+/// More than so many times as many as fit by chance, or as one.
 const CHANCE: usize = 3;
 /// Answers that are looked at, evenly of all.
 const LOOKED_AT: usize = 2_000;
@@ -43,6 +43,10 @@ pub(super) struct Exchange<'f> {
     pub(super) to_ns: i64,
     /// Number of the server's name.
     pub(super) to: usize,
+    /// Who read its answer.
+    pid: i32,
+    /// That thread was at a request of its own all along.
+    own: bool,
     /// By TCP: its row.
     pub(super) response: Option<&'f ResponseRow>,
     /// No answer came.
@@ -76,7 +80,9 @@ impl<'f> Handed<'f> {
         facts: &Facts,
         by_tcp: impl Iterator<Item = (i32, String, (i64, i64), &'f ResponseRow)>,
         by_udp: Vec<Asked>,
+        served: impl Iterator<Item = &'f TurnaroundRow>,
     ) -> Handed<'f> {
+        let busy = Busy::of(served);
         let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         let mut of: FxHashMap<i32, Vec<Exchange<'f>>> = FxHashMap::default();
         let mut push = |pid: i32, server: String, (from_ns, to_ns): (i64, i64), response, in_vain| {
@@ -86,6 +92,8 @@ impl<'f> Handed<'f> {
                 from_ns,
                 to_ns,
                 to,
+                pid,
+                own: busy.all_along(pid, from_ns, to_ns),
                 response,
                 in_vain,
             });
@@ -139,7 +147,7 @@ impl<'f> Handed<'f> {
             each.fold(0, i64::saturating_add)
                 .saturating_mul(i64::try_from(each_of).unwrap_or(1))
         };
-        let told = share >= mostly && n >= later.max(earlier).saturating_mul(CHANCE);
+        let told = share >= mostly && n > later.max(earlier).max(1).saturating_mul(CHANCE);
         told.then(|| Fits {
             server: self.names.get(to).cloned().unwrap_or_default(),
             by_udp_ns: sum(|e| e.response.is_none()),
@@ -158,11 +166,47 @@ impl<'f> Handed<'f> {
         let first = of.partition_point(|e| e.from_ns < from);
         let last = of.partition_point(|e| e.from_ns <= from.saturating_add(slack));
         let began = of.get(first..last).filter(|of| of.len() <= BESIDE)?;
+        let theirs = |e: &Exchange<'_>| e.own && e.pid != r.pid && e.pid != r.sender_pid;
         let fits = began.iter().enumerate().filter(|(i, e)| {
-            e.to_ns <= until && e.to_ns >= until.saturating_sub(slack) && !used.contains(&(process, first + i))
+            !theirs(e)
+                && e.to_ns <= until
+                && e.to_ns >= until.saturating_sub(slack)
+                && !used.contains(&(process, first + i))
         });
         let left = |e: &Exchange<'_>| (e.from_ns.saturating_sub(from)).saturating_add(until.saturating_sub(e.to_ns));
         fits.min_by_key(|(i, e)| (left(e), *i)).map(|(i, _)| first + i)
+    }
+}
+
+/// When threads were at requests, from the read to the answer.
+struct Busy(FxHashMap<i32, Vec<(i64, i64)>>);
+
+impl Busy {
+    /// By thread, in order, with the latest end of any that began until then.
+    fn of<'f>(served: impl Iterator<Item = &'f TurnaroundRow>) -> Busy {
+        let mut by: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+        for t in served {
+            by.entry(t.pid).or_default().push((t.read_ns, t.send_ns));
+            if t.sender_pid != t.pid {
+                by.entry(t.sender_pid).or_default().push((t.read_ns, t.send_ns));
+            }
+        }
+        for of in by.values_mut() {
+            of.sort_unstable();
+            let mut latest = i64::MIN;
+            for (_, end) in of {
+                latest = latest.max(*end);
+                *end = latest;
+            }
+        }
+        Busy(by)
+    }
+
+    /// Whether a thread was at one from before this until after.
+    fn all_along(&self, pid: i32, from_ns: i64, to_ns: i64) -> bool {
+        let of = self.0.get(&pid).map_or(&[][..], Vec::as_slice);
+        let last = of.partition_point(|(read, _)| *read <= from_ns).checked_sub(1);
+        last.and_then(|n| of.get(n)).is_some_and(|(_, end)| *end >= to_ns)
     }
 }
 

@@ -10,7 +10,7 @@
 //! Must not be said of a server that hangs: since then nothing of the kind is answered, what else is asked waits as well, or nothing that was asked later came.
 //! Nor of a kind that has fast answers, of one that somebody gave up, of what TCP sent again. What the server's threads did is asked where it is told (`verdict::held`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Unanswered;
 use super::asked_bytes::asked_bytes;
@@ -25,6 +25,8 @@ const APART_NS: i64 = 100_000_000;
 /// A kind that is held takes so long, ns, in this part of its answers.
 const LONG_NS: i64 = 1_000_000_000;
 const NEARLY: f64 = 0.9;
+/// Other requests looked at beside one.
+const LOOKED_AT: usize = 10_000;
 /// An answer to what else was asked meanwhile is soon in one part in so many of that time. Most of them must be, for each that waits.
 const SOON: i64 = 10;
 const MOST: f64 = 0.5;
@@ -82,6 +84,7 @@ fn answers(facts: &Facts) -> Answers {
             read_ns: r.read_ns,
         });
     }
+    out.of.values_mut().for_each(|of| of.sort_unstable());
     out
 }
 
@@ -129,9 +132,10 @@ impl Answers {
         let all = self.of.get(end).map(Vec::as_slice).unwrap_or_default();
         let beside = |o: &&Open| {
             let soon = o.until_ns.saturating_sub(o.send_ns) / SOON;
+            let from = all.partition_point(|a| a.0 < o.send_ns);
             let within = || {
-                let others = all.iter().filter(|a| a.2 != *kind);
-                others.filter(|a| a.0 >= o.send_ns && a.0 <= o.until_ns)
+                let asked = all.iter().skip(from).take_while(|a| a.0 <= o.until_ns);
+                asked.filter(|a| a.2 != *kind).take(LOOKED_AT)
             };
             let in_time = within().filter(|a| a.1.saturating_sub(a.0) <= soon).count();
             in_time > 0 && in_time as f64 >= MOST * within().count() as f64
@@ -156,8 +160,8 @@ pub(super) fn mark(facts: &Facts, all: &mut [Unanswered]) {
     let bytes = asked_bytes(facts, all.iter().map(|u| (ConnectionId(u.connection), u.send_ns)));
     let mut by: BTreeMap<Kind, Vec<Open>> = BTreeMap::new();
     // Kinds of which one was given up, or sent again; servers at which what is fast waits long, too.
-    let mut not = Vec::new();
-    let mut hang = Vec::new();
+    let mut not = BTreeSet::new();
+    let mut hang = BTreeSet::new();
     for (at, u) in all.iter().enumerate() {
         let c = ConnectionId(u.connection);
         let Some((task, end)) = end_of(facts, c) else { continue };
@@ -171,20 +175,21 @@ pub(super) fn mark(facts: &Facts, all: &mut [Unanswered]) {
                 until_ns: u.send_ns.saturating_add(u.waited_ns),
             });
         } else if u.waited_ns >= LONG_NS {
-            not.push(kind);
+            not.insert(kind);
         }
         let usual = answers.longest(&kind);
         if u.waited_ns >= LONG_NS && usual.is_some_and(|ns| ns < LONG_NS) {
-            hang.push(end);
+            hang.insert(end);
         }
     }
-    for (kind, open) in by.iter().filter(|(kind, _)| !not.contains(kind)) {
+    for (kind, open) in by.iter().filter(|(kind, _)| !not.contains(*kind)) {
         let Some(held) = answers.is_held(kind) else { continue };
-        let ends: std::collections::BTreeSet<End> = open.iter().map(|o| o.end).collect();
-        let at = |end: &End| open.iter().filter(|o| o.end == *end).collect::<Vec<_>>();
-        for end in ends.iter().filter(|end| !hang.contains(end)) {
-            let open = at(end);
-            if !answers.works(kind, end, &open) {
+        let mut at: BTreeMap<End, Vec<&Open>> = BTreeMap::new();
+        for o in open {
+            at.entry(o.end).or_default().push(o);
+        }
+        for (end, open) in at.iter().filter(|(end, _)| !hang.contains(end)) {
+            if !answers.works(kind, end, open) {
                 continue;
             }
             for o in open {

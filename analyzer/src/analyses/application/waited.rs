@@ -148,6 +148,8 @@ impl<'f> Waits<'f> {
             }
         }
         let by_udp = asked(facts);
+        let servers = sockets.iter().filter(|s| s.in_turns && s.role == Role::Server);
+        let served = servers.flat_map(Socket::judged_turnarounds);
         let mut slept: FxHashMap<(i32, ConnectionId), Vec<(i64, i64)>> = FxHashMap::default();
         let sent = facts.tx.iter().filter(|r| r.kind == TxKind::Tcp);
         for r in sent.filter(|r| r.start == TxStart::Sendmsg && r.pid > 0) {
@@ -167,7 +169,7 @@ impl<'f> Waits<'f> {
         Waits {
             facts,
             by_udp: ByUdp::of(&by_udp),
-            handed: Handed::of(facts, exchanges.into_iter(), by_udp),
+            handed: Handed::of(facts, exchanges.into_iter(), by_udp, served),
             asked: by_thread(spans),
             answers,
             room,
@@ -290,15 +292,16 @@ impl<'f> Waits<'f> {
     fn by_others(&self, rows: &[&TurnaroundRow], before: &[&str], mostly: f64) -> Option<Waited> {
         let fits = self.handed.fits(self.facts, rows, mostly)?;
         let Fits { server, ns, share, .. } = fits;
-        let kind = match fits.by_udp_ns {
-            0 => "answer",
-            _ => by_udp_kind(ns, fits.in_vain_ns),
+        let by_udp = fits.by_udp_ns.saturating_mul(2) > ns;
+        let kind = match by_udp {
+            true => by_udp_kind(fits.by_udp_ns, fits.in_vain_ns),
+            false => "answer",
         };
         let waited = Waited {
             handed: true,
             ..Waited::new(kind, server, ns, share)
         };
-        if fits.by_udp_ns > 0 {
+        if by_udp {
             return Some(waited);
         }
         let theirs = self.theirs(fits.responses.iter().copied());

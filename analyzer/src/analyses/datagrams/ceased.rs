@@ -1,9 +1,9 @@
 //! Multicast that its sender goes on sending, and that comes to none of its receivers any more, though they are in its group still: a switch that forgot who joined it.
 //!
 //! Needs `udp_sockets`, `udp_turns`, `tx`, `drops`, `hops`, `skbs`, the lists of groups. Told of an `address:port` that one thread of this recording sends to, and to nowhere else, of which all
-//! came to some sockets, and then nothing until the recording ended, for long, one receiver after the other.
+//! came to some sockets, and then nothing until the recording ended, for long.
 //! Must not be said where a socket was closed, a host left or joined the group, the sender stopped or slowed down, one of the receivers gets it still (`silent.rs` asks that), or this host dropped
-//! about as much meanwhile. Of hosts that are not in the recording nothing is known, and nothing said. That a switch forgot is inferred; which ports a bridge of this recording
+//! about as much meanwhile. Of hosts that are not in the recording nothing is known, and nothing said. That a switch forgot is inferred, and not said of a bridge by whose port nothing else leaves since; which ports a bridge of this recording
 //! handed it on to is seen (`ports.rs`).
 //!
 //! Source: net/bridge/br_multicast.c (`br_multicast_port_group_expired`: no report for `multicast_membership_interval`, as where no querier asks for any).
@@ -189,7 +189,7 @@ fn ceased_of(facts: &Facts, to: &str, sender: &Sender<'_>) -> Option<Ceased> {
         readers,
         sent: (sent, until.saturating_sub(latest)),
         members: hosts.into_iter().collect(),
-        ports: Frames::of(facts, sender.pid).ports(&facts.multicast, first, latest),
+        ports: Frames::of(facts, sender.pid).ports(facts, first, latest),
     })
 }
 

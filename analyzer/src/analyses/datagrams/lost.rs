@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{WAIT_NS, each_is_told, in_vain, who};
+use super::{GROUPS, WAIT_NS, each_is_told, in_vain, who};
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
 use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
@@ -19,6 +19,8 @@ use crate::stat::nearest_rank;
 /// Fewest turns that were answered there, and the part of those that came, of so many.
 const ANSWERS: u64 = 5;
 const HALF: u64 = 2;
+/// Most times that are counted.
+const TIMES: u64 = 100;
 /// Longest time that one waits before it asks again, ns.
 const LONGEST_NS: i64 = 10_500_000_000;
 /// Two waits are one time-out where they differ by no more than this part.
@@ -107,7 +109,10 @@ impl<'f> LostOnes<'f> {
     }
 
     pub(super) fn groups(&self, facts: &Facts) -> Vec<Lost> {
-        let mut found: Vec<Lost> = (self.by.iter())
+        let mut most: Vec<_> = self.by.iter().collect();
+        most.sort_by_key(|(key, of)| (std::cmp::Reverse(of.len()), *key));
+        most.truncate(GROUPS);
+        let mut found: Vec<Lost> = (most.into_iter())
             .map(|((task, to), of)| {
                 let threads: FxHashSet<i32> = of.iter().map(|t| t.pid).collect();
                 let theirs = facts.udp_turns.iter().filter(|t| threads.contains(&t.pid));
@@ -144,7 +149,11 @@ fn again(facts: &Facts, of: &[&TurnRow], to: SocketAddr) -> (Option<(u64, i64)>,
         .udp_turns
         .iter()
         .filter(|t| sockets.contains(&t.socket) && t.sends == 1);
+    let mut answered: Vec<&TurnRow> = vec![];
     for t in theirs.filter(|t| t.whither(&facts.udp_sockets) == Some(to)) {
+        if t.end == TurnEnd::Answered {
+            answered.push(t);
+        }
         begins.entry((t.socket, t.bytes)).or_default().push(t.start_ns);
     }
     let next = |socket: u32, bytes: u64, at: i64| {
@@ -163,9 +172,19 @@ fn again(facts: &Facts, of: &[&TurnRow], to: SocketAddr) -> (Option<(u64, i64)>,
     if n * 2 <= waits.len() || n < 2 {
         return (None, 1);
     }
+    // What is asked as often where it was answered is asked anew each time.
+    let anew = answered.iter().filter(|t| {
+        let then = next(t.socket, t.bytes, t.start_ns);
+        then.is_some_and(|then| like(then.saturating_sub(t.start_ns)))
+    });
+    if anew.count() * 2 > answered.len() {
+        return (None, 1);
+    }
     let times = single().map(|t| {
         let (mut at, mut times) = (t.start_ns, 1u64);
-        while let Some(then) = next(t.socket, t.bytes, at).filter(|then| like(then.saturating_sub(at))) {
+        while times < TIMES
+            && let Some(then) = next(t.socket, t.bytes, at).filter(|then| like(then.saturating_sub(at)))
+        {
             (at, times) = (then, times + 1);
         }
         times

@@ -37,6 +37,9 @@ const SHARP: usize = 5;
 const BEHIND: usize = 2;
 const VARIES: (i64, i64) = (100, 10_000_000);
 
+/// How uncertain the times of the first list are: so much shorter a silence before a drop may be, and longer one after which something passed, ns.
+const LISTED_NS: i64 = 500_000_000;
+
 /// The event that says when a connection was opened.
 const STATES: &str = "sock:inet_sock_set_state";
 
@@ -147,7 +150,7 @@ fn silences(
             (Some(at), Some((last, rest)))
                 if at.saturating_sub(last.at_ns) <= if last.passed { AT_ONCE_NS } else { FIRST_RTO_NS } =>
             {
-                let listed = facts.quiet.get(c).copied();
+                let listed = facts.quiet.get(c).map(|at| at.saturating_add(LISTED_NS));
                 let before = rest.last().map(|s| s.at_ns).max(opened.get(c).copied()).or(listed);
                 // What was sent again may have been sent before the recording began.
                 let quiet = before.or(start.filter(|_| last.begun));
@@ -175,7 +178,7 @@ fn silences(
         let since = before
             .first()
             .filter(|f| f.passed && f.begun && !opened.contains_key(c));
-        let listed = facts.quiet.get(c).copied();
+        let listed = facts.quiet.get(c).map(|at| at.saturating_sub(LISTED_NS));
         let since = since
             .zip(listed.or(start))
             .map(|(f, last)| f.at_ns.saturating_sub(last));

@@ -130,7 +130,7 @@ pub(super) fn fragments(facts: &Facts, rows: &[&DropRow]) -> Option<Fragments> {
             small.push(turn);
         }
         for call in of.iter().filter(|call| call.len() > 1) {
-            let bytes = call.iter().map(|p| p.1).sum();
+            let bytes = call.iter().map(|p| p.1).fold(0, u64::saturating_add);
             for (nth, (skb, _)) in (1u64..).zip(call) {
                 place.insert(
                     *skb,

@@ -3,6 +3,7 @@
 //! Needs `hops` and, of the snapshots, `links` and `addresses`. The two ends of a veth tell each other's index, and indices repeat in other namespaces: where a device may
 //! be the peer of several, those are left out whose own packets are seen at another one. Must not guess: a device that may be of several namespaces is of none.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -41,7 +42,7 @@ pub(super) struct Place {
 pub(super) struct Places {
     steps: FxHashMap<SkbId, Vec<Step>>,
     /// By namespace and device: devices on which its own packets were received next.
-    ports: FxHashMap<(u64, Name), BTreeSet<Name>>,
+    ports: OnceCell<FxHashMap<(u64, Name), BTreeSet<Name>>>,
 }
 
 /// Where the packets of sockets came to first from the device that they were sent by.
@@ -80,10 +81,10 @@ impl Places {
             let (kind, dev, at) = (h.kind, h.dev, h.time_ns);
             steps.entry(h.skb_id).or_default().push(Step { kind, dev, at });
         }
-        let none = steps.is_empty();
+        // Ports are looked for where a device may be the peer of several.
         Places {
             steps,
-            ports: if none { FxHashMap::default() } else { ports(facts) },
+            ports: OnceCell::new(),
         }
     }
 
@@ -108,16 +109,20 @@ impl Places {
             (Some(b), Some(name)) if b.kind == "rx" => devices.netns(&dev, From::Received(name)),
             (Some(b), Some(name)) => devices
                 .netns(&dev, From::Sent(name))
-                .or_else(|| self.peer(devices.peers(&dev, name), step.dev, b.dev)),
+                .or_else(|| self.peer(facts, devices.peers(&dev, name), (step.dev, b.dev))),
             _ => devices.netns(&dev, From::Outside),
         };
         Some(Place { dev: step.dev, netns })
     }
 
     /// The one of these namespaces whose packets are not seen at another port.
-    fn peer(&self, of: BTreeSet<u64>, dev: Name, port: Name) -> Option<u64> {
+    fn peer(&self, facts: &Facts, of: BTreeSet<u64>, (dev, port): (Name, Name)) -> Option<u64> {
+        if of.is_empty() {
+            return None;
+        }
+        let ports = self.ports.get_or_init(|| ports(facts));
         let elsewhere = |netns: &u64| {
-            let seen = self.ports.get(&(*netns, dev));
+            let seen = ports.get(&(*netns, dev));
             seen.is_some_and(|ports| !ports.contains(&port))
         };
         let mut left = of.into_iter().filter(|netns| !elsewhere(netns));

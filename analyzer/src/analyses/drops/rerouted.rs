@@ -8,7 +8,7 @@
 //! dropped   eth0, vpn                        left it at its second device: from rtr to vpn
 //! ```
 //!
-//! Must not be told where both ways were there before (ECMP, a bond), nor of hosts whose packets were not seen before. Which route they took no event tells: a route that
+//! Must not be told where both ways were there before (ECMP, a bond, a rule by port: one connection must have gone both ways, or several to one port each), nor of hosts whose packets were not seen before. Which route they took no event tells: a route that
 //! came meanwhile is told where the host that they go to now is its gateway.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use rustc_hash::FxHashSet;
 
 use super::places::{Place, Places, Step, address};
-use crate::facts::{Facts, SkbId};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::Carries;
@@ -28,6 +28,8 @@ use crate::snapshots::field;
 const BEFORE: usize = 5;
 /// Part of a group's packets that must be of such hosts.
 const MOST: f64 = 0.8;
+/// Connections to one port that tell, on either way.
+const SERVED: usize = 3;
 /// Hosts and servers named.
 const NAMED: usize = 2;
 /// RTN_UNICAST, RT_TABLE_LOCAL, RTPROT_RA.
@@ -42,6 +44,8 @@ type Pair = (IpAddr, IpAddr);
 struct Sent {
     at: i64,
     skb: SkbId,
+    /// Whose it is, and to which port.
+    of: (ConnectionId, u16),
 }
 
 /// A change of the way.
@@ -104,6 +108,15 @@ struct Parted {
     again: Option<i64>,
 }
 
+/// Whether it is the same traffic that went the one way and then the other: a connection on both, or several of one server. Connections may have gone one way each
+/// all the time (ECMP, a rule by port).
+fn same(before: &[&Sent], dropped: &[Sent]) -> bool {
+    let old: BTreeSet<(u16, ConnectionId)> = before.iter().map(|s| (s.of.1, s.of.0)).collect();
+    let new: BTreeSet<(u16, ConnectionId)> = dropped.iter().map(|s| (s.of.1, s.of.0)).collect();
+    let n = |of: &BTreeSet<(u16, ConnectionId)>, port: u16| of.iter().filter(|c| c.0 == port).count();
+    !old.is_disjoint(&new) || new.iter().any(|c| n(&new, c.0) >= SERVED && n(&old, c.0) >= SERVED)
+}
+
 /// Of two hosts.
 fn parted(places: &Places, dropped: &[Sent], sent: &[Sent]) -> Option<Parted> {
     let first = dropped.iter().min_by_key(|s| s.at)?;
@@ -111,7 +124,11 @@ fn parted(places: &Places, dropped: &[Sent], sent: &[Sent]) -> Option<Parted> {
     let now = places.steps(first.skb);
     let mut before: Option<(Name, SkbId, usize, usize)> = None;
     let mut n = 0usize;
-    for s in sent.iter().filter(|s| s.at < first.at) {
+    let earlier: Vec<&Sent> = sent.iter().filter(|s| s.at < first.at).collect();
+    if !same(&earlier, dropped) {
+        return None;
+    }
+    for s in earlier {
         let old = places.steps(s.skb);
         let Some((a, b)) = parting(old, now) else {
             let queued = |of: &[Step]| of.iter().filter(|s| s.kind == "queue").count();
@@ -149,20 +166,22 @@ fn parted(places: &Places, dropped: &[Sent], sent: &[Sent]) -> Option<Parted> {
 }
 
 /// The hosts that a packet of a drop is of, and the server.
-fn whose(facts: &Facts, row: &DropRow) -> Option<(Pair, SocketAddr)> {
+fn whose(facts: &Facts, row: &DropRow) -> Option<(Pair, SocketAddr, ConnectionId)> {
     let owner = row.owner?;
     let own = !matches!(owner.carries, Carries::Received | Carries::TooBig);
-    let c = facts.connections.get(owner.connection.filter(|_| own)?.0 as usize)?;
+    let connection = owner.connection.filter(|_| own)?;
+    let c = facts.connections.get(connection.0 as usize)?;
     let (from, to) = (c.saddr?.to_canonical(), c.daddr?.to_canonical());
-    Some(((from, to), SocketAddr::new(to, c.dport)))
+    Some(((from, to), SocketAddr::new(to, c.dport), connection))
 }
 
 pub(super) fn rerouted(facts: &Facts, rows: &[&DropRow]) -> Option<Rerouted> {
     let mut dropped: BTreeMap<Pair, Vec<Sent>> = BTreeMap::new();
     let mut servers: BTreeMap<(Pair, SocketAddr), usize> = BTreeMap::new();
     for row in rows {
-        if let Some(((pair, to), skb)) = whose(facts, row).zip(row.skb_id) {
-            dropped.entry(pair).or_default().push(Sent { at: row.time_ns, skb });
+        if let Some(((pair, to, c), skb)) = whose(facts, row).zip(row.skb_id) {
+            let (at, of) = (row.time_ns, (c, to.port()));
+            dropped.entry(pair).or_default().push(Sent { at, skb, of });
             *servers.entry((pair, to)).or_default() += 1;
         }
     }
@@ -170,10 +189,10 @@ pub(super) fn rerouted(facts: &Facts, rows: &[&DropRow]) -> Option<Rerouted> {
     let mut sent: BTreeMap<Pair, Vec<Sent>> = BTreeMap::new();
     for t in facts.tx.iter().filter(|t| !lost.contains(&t.skb_id)) {
         let row = t.connection.and_then(|c| facts.connections.get(c.0 as usize));
-        let pair = row.and_then(|c| Some((c.saddr?.to_canonical(), c.daddr?.to_canonical())));
-        if let Some(pair) = pair.filter(|p| dropped.contains_key(p)) {
-            let (at, skb) = (t.t_sched_ns, t.skb_id);
-            sent.entry(pair).or_default().push(Sent { at, skb });
+        let pair = row.and_then(|c| Some(((c.saddr?.to_canonical(), c.daddr?.to_canonical()), c)));
+        if let Some((pair, c)) = pair.filter(|p| dropped.contains_key(&p.0)) {
+            let (at, skb, of) = (t.t_sched_ns, t.skb_id, (c.connection, c.dport));
+            sent.entry(pair).or_default().push(Sent { at, skb, of });
         }
     }
     let all = dropped.values().chain(sent.values()).flatten().map(|s| s.skb);

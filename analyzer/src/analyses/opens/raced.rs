@@ -161,17 +161,20 @@ fn knew(facts: &Facts) -> impl Fn(ConnectionId, i64, i64) -> bool {
                     .take(until)
                     .rev()
                     .take_while(|r| at.saturating_sub(r.0) <= LOOKED_NS);
-                read.clone().any(|(_, came, c)| *c != p && came >= fin)
+                let mut others = read.filter(|(_, _, c)| *c != p);
+                // One that is busy reads something all the time.
+                let one = others.next().filter(|first| others.all(|o| o.2 == first.2));
+                one.is_some_and(|(_, came, _)| came >= fin)
             };
             // It handed the close on, and what came on the other connection behind that is in no view.
             let closed_on = |pid: i32| {
                 let of = closes.get(&pid).map_or(&[][..], Vec::as_slice);
                 let from = of.partition_point(|s| s.0 < *fin);
-                let mut at_once = of
+                let at_once = of
                     .iter()
                     .skip(from)
                     .take_while(|s| s.0.saturating_sub(*fin) <= LOOKED_NS);
-                at_once.any(|s| s.1 != p)
+                at_once.filter(|s| s.1 != p).count() == 1
             };
             let mut sent = sent.iter().filter(|(at, _)| (close..=reset).contains(at));
             sent.any(|(at, pid)| at.saturating_sub(*fin) >= LOOKED_NS && !handed_on(*at, *pid) && !closed_on(*pid))

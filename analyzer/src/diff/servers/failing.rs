@@ -3,7 +3,8 @@
 //! In: what was asked of each server on both sides. Out: figures, and a sentence for each server with [`MANY`] failures or more on one side, a tenth of these at most on the other, and fewer
 //! than ten attempts on either. Without a test of chance worse (or better) where half of the attempts failed or more, in three tenths of the time at least, where the other side's time would
 //! have shown [`MANY`] of them, and the server did serve there; else not judged, and no good news. Where both sides have ten attempts or more a rate is tested; those that the test does not
-//! call, of one recording each, are told where none failed on the other side and some failed in [`RECURS`] tenths of the time: by itself that is chance in 1 of 323 comparisons. Not those that
+//! call, of one recording each, are told where none failed on the other side, whose attempts would have shown [`MANY`], and some failed in [`RECURS`] tenths of the time: by itself that is chance
+//! in 1 of 323 comparisons. Not those that
 //! answer on one side alone: they are told by that.
 
 use std::collections::BTreeSet;
@@ -61,7 +62,11 @@ pub(in crate::diff) fn of(sides: [&Side; 2], stopped: &[Stopped]) -> Vec<Failing
         if (rated && !recurs) || !many || stopped.iter().any(|s| &s.server == server) {
             return None;
         }
-        let expected = n as f64 * good.asking.seconds / bad.asking.seconds.max(1e-9);
+        // What the other side would have had of as many: by its time, and where both sides opened many, by its attempts.
+        let expected = match rated {
+            true => n as f64 * good.asking.opens as f64 / bad.asking.opens.max(1) as f64,
+            false => n as f64 * good.asking.seconds / bad.asking.seconds.max(1e-9),
+        };
         let served = good.asking.answers > 0 || good.asking.opens > other;
         let mostly = n as f64 >= HALF * bad.asking.opens as f64;
         let often = if rated {

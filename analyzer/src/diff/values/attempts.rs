@@ -1,8 +1,8 @@
 //! Attempts of clients to open connections, and those that failed: refused, or no answer to any SYN.
 //!
 //! In: `opens`. Out: attempts; a rate of those that failed, by server. An attempt that its program gave up, or that waits when the recording ends, has failed where a
-//! SYN was sent again, as no answer came in a second, or where it lasted longer than openings of connections to that server take ([`super::usual`]), or, given up, half as
-//! long, and those to that server do not as a rule race with others of their program that stand in their place; else nothing is known of it.
+//! SYN was sent again, as no answer came in a second, or where it lasted longer than openings of connections to that server take ([`super::usual`]), or, given up, three
+//! quarters as long as nearly all take, and those to that server do not as a rule race with others of their program that stand in their place; else nothing is known of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -20,8 +20,8 @@ pub(in crate::diff) const FAILED_RATE: &str = "failed_opens";
 /// Attempts that a server must have on each side for those that failed to be compared.
 pub(in crate::diff) const LEAST: f64 = 10.0;
 
-/// An attempt that its program gave up is in vain when it lasted for this part of what nearly all take, one in so many.
-const HALF: i64 = 2;
+/// An attempt that its program gave up is in vain when it lasted for this part of what nearly all take.
+const NEARLY: (i64, i64) = (3, 4);
 /// Openings looked at for one that was given up.
 const LOOKED_AT: usize = 1_000;
 
@@ -69,7 +69,7 @@ fn came(o: &OpenRow, usual_ns: Option<i64>, races: bool) -> Came {
     let again = o.syns_again.is_some_and(|n| n > 0);
     // What is usual is twice as long as nearly all take.
     let enough = |ns: i64| match o.end {
-        OpenEnd::GivenUp if !races => (ns / USUAL / HALF).max(OPENING_LEAST),
+        OpenEnd::GivenUp if !races => (ns / USUAL / NEARLY.1 * NEARLY.0).max(OPENING_LEAST),
         _ => ns,
     };
     let long = again || usual_ns.is_some_and(|ns| o.total_ns() > enough(ns));
@@ -107,12 +107,10 @@ fn raced(r: &Recording<'_>) -> BTreeSet<String> {
         let of = stood.get(&key).map_or(&[][..], Vec::as_slice);
         let until = o.start_ns.saturating_add(o.total_ns());
         let before = longest.get(&key).copied().unwrap_or(0);
-        let first = of.partition_point(|s| s.start_ns < o.start_ns.saturating_sub(before));
-        let meanwhile = of
-            .iter()
-            .skip(first)
-            .take_while(|s| s.start_ns <= until)
-            .take(LOOKED_AT);
+        let from = o.start_ns.saturating_sub(before);
+        let last = of.partition_point(|s| s.start_ns <= until);
+        let meanwhile = of.iter().take(last).rev().take_while(|s| s.start_ns >= from);
+        let meanwhile = meanwhile.take(LOOKED_AT);
         let ends = |s: &OpenRow| s.start_ns.saturating_add(s.total_ns()) >= o.start_ns;
         let other = meanwhile.filter(|s| ends(s)).any(|s| s.to != o.to);
         let of = by.entry(server).or_default();

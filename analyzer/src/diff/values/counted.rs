@@ -193,8 +193,8 @@ impl Counted {
     }
 }
 
-/// Reasons of frames of protocols that the kernel has no handler for.
-const FOREIGN: [&str; 2] = [".UNHANDLED_PROTO", ".IPV6DISABLED"];
+/// The reason of frames of protocols that the kernel has no handler for.
+const FOREIGN: &str = ".UNHANDLED_PROTO";
 
 /// The rate that a drop counts for; `None`: for none.
 pub(in crate::diff) fn drop_metric(r: &Recording<'_>, d: &DropRow) -> Option<String> {
@@ -226,7 +226,7 @@ pub(in crate::diff) fn counted(r: &Recording<'_>) -> Counted {
     let drop = |metric: String, d: &DropRow| {
         let meaning = drops::kind(d.expected, d.background).meaning;
         // More of the kernel's own traffic without a route is no regression, nor are frames that no program of this host can ask for.
-        let foreign = FOREIGN.iter().any(|of| metric.ends_with(of));
+        let foreign = metric.ends_with(FOREIGN);
         Key::new(metric, meaning, Kind::Events, !d.background && !foreign).needs(&["skb:kfree_skb"])
     };
     for d in &f.drops {

@@ -1,5 +1,7 @@
 //! Ties what was sent to what came: packets, sockets of this recording, copies, addresses.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::SendCall;
@@ -316,7 +318,7 @@ fn name(
     processes: &FxHashMap<i32, (i32, Name)>,
 ) {
     let process = |pid: i32| processes.get(&pid).map_or(pid, |p| p.0);
-    let mut mine: FxHashMap<i32, Vec<usize>> = FxHashMap::default();
+    let mut mine: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
     let mut unread = vec![];
     for (at, s) in sockets.iter().enumerate().filter(|(_, s)| !s.closed) {
         if s.pid > 0 {
@@ -336,6 +338,8 @@ fn name(
                 found.push((*at, line, "port"));
             }
         }
+    }
+    for (pid, of) in &mine {
         // The last of a process' sockets is the last of its lines.
         let mut left = of.iter().filter(|at| !found.iter().any(|f| f.0 == **at));
         let of_it = |n: usize, l: &Line| l.pids.contains(pid) && !found.iter().any(|f| f.1 == n);

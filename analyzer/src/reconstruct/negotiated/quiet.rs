@@ -1,6 +1,6 @@
 //! When something was sent or came last on a socket before the recording began.
 //!
-//! In: the first list of sockets (TCP_INFO's `tcpi_last_data_sent` and `_recv`, ms until the list was made), sockets (tcp). Out: ns, by connection. The list is made within some
+//! In: the first list of sockets (TCP_INFO's `tcpi_last_data_sent`, `_recv` and `tcpi_last_ack_recv`, which keepalives renew as they do a firewall's table; ms until the list was made), sockets (tcp). Out: ns, by connection. The list is made within some
 //! tenths of a second of the start, and is no finer than a tick: what is told is that much uncertain. Not of a socket that is in no such list.
 
 use netmortem_formats::Capture;
@@ -21,7 +21,9 @@ pub fn quiet(capture: &Capture, connections: &[ConnectionRow], start_ns: Option<
     };
     let line = |l: &str| {
         let opened = OPENED.contains(&field(l, "state")?) && field(l, "proto") == Some("tcp");
-        let last = number(l, "tcp.last_data_sent")?.min(number(l, "tcp.last_data_recv")?);
+        let words = ["tcp.last_data_sent", "tcp.last_data_recv", "tcp.last_ack_recv"];
+        let mut each = words.iter().map(|w| number(l, w));
+        let last = each.try_fold(u32::MAX, |least, ns| Some(least.min(ns?)))?;
         let ends = (end(field(l, "src")?)?, end(field(l, "dst")?)?);
         opened.then_some((ends, (hex(l, "cookie"), start.saturating_sub(i64::from(last) * MS))))
     };

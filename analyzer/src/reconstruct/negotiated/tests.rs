@@ -178,7 +178,7 @@ fn the_first_list_tells_when_a_socket_was_used_last() {
         let of = line("established", (&src, &dst), 7);
         of.replace(
             " cong=",
-            &format!(" tcp.last_data_sent={sent} tcp.last_data_recv={came} cong="),
+            &format!(" tcp.last_data_sent={sent} tcp.last_data_recv={came} tcp.last_ack_recv=90000 cong="),
         )
     };
     let of = |when, texts: &[String]| {
@@ -196,6 +196,9 @@ fn the_first_list_tells_when_a_socket_was_used_last() {
     };
     assert_eq!(of(SnapshotWhen::Start, &[line(26_104, 26_000)]), [26_000_000_000]);
     assert_eq!(of(SnapshotWhen::End, &[line(26_104, 26_000)]), [0i64; 0]);
+    // A keepalive was answered since.
+    let alive = line(26_104, 26_000).replace("=90000", "=700");
+    assert_eq!(of(SnapshotWhen::Start, &[alive]), [700_000_000]);
     assert_eq!(
         of(SnapshotWhen::Start, &[line(1, 2), line(3, 4)]),
         [0i64; 0],

@@ -11,7 +11,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::transmit::tables::TxKind;
-use crate::snapshots::groups::Multicast;
 
 /// Longest time from one port to the next, ns.
 const NEXT_NS: i64 = 1_000_000;
@@ -36,6 +35,8 @@ pub struct Ports {
     pub before: Vec<String>,
     /// See `before`.
     pub since: Vec<String>,
+    /// Of those that get them no more, those by which nothing else left since: they may be down.
+    pub mute: Vec<String>,
 }
 
 struct Frame {
@@ -98,7 +99,8 @@ impl Frames {
     }
 
     /// Ports until `first` and from `latest` on, of a bridge that hands them on to fewer since.
-    pub(super) fn ports(&self, known: &Multicast, first: i64, latest: i64) -> Option<Ports> {
+    pub(super) fn ports(&self, facts: &Facts, first: i64, latest: i64) -> Option<Ports> {
+        let known = &facts.multicast;
         let by = self.0.first()?.by;
         let of = |when: &dyn Fn(i64) -> bool| {
             let frames: Vec<&Frame> = self.0.iter().filter(|f| when(f.at) && f.by == by).collect();
@@ -119,12 +121,18 @@ impl Frames {
         let (netns, bridge) = known.devices.bridge(&by)?;
         let theirs = |dev: &String| known.devices.bridge(dev) == Some((netns, bridge));
         let fewer = since.is_subset(&before) && since.len() < before.len() && before.iter().all(theirs);
+        let mut mute: BTreeSet<String> = before.difference(&since).cloned().collect();
+        let later = facts.hops.iter().filter(|h| h.kind == "queue" && h.time_ns > latest);
+        for dev in later.map(|h| h.dev.text()) {
+            mute.remove(&*dev);
+        }
         fewer.then(|| Ports {
             bridge: bridge.to_owned(),
             host: known.name(netns).unwrap_or_default().to_owned(),
             by: by.into_owned(),
             before: before.into_iter().collect(),
             since: since.into_iter().collect(),
+            mute: mute.into_iter().collect(),
         })
     }
 }

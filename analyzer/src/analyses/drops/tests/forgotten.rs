@@ -236,7 +236,7 @@ fn a_list_tells_of_silences_that_are_older_than_the_recording() {
     let told = found(&f).expect("forgotten");
     assert_eq!(
         (told.connections, told.silent_least_ns, told.passed_most_ns),
-        (4, 26_600 * MS, 11_500 * MS)
+        (4, 26_100 * MS, 12_000 * MS)
     );
     // One of those that passed was silent for as long.
     f.quiet.insert(ConnectionId(0), -25_000 * MS);

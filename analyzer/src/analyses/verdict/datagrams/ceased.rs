@@ -64,7 +64,10 @@ fn why(all: &[Ceased]) -> String {
     for p in all.iter().filter_map(|c| c.ports.as_ref()) {
         let same = |b: &&mut Ports| (&b.bridge, &b.host, &b.by, &b.since) == (&p.bridge, &p.host, &p.by, &p.since);
         match bridges.iter_mut().find(same) {
-            Some(b) => b.before.extend(p.before.iter().cloned()),
+            Some(b) => {
+                b.before.extend(p.before.iter().cloned());
+                b.mute.extend(p.mute.iter().cloned());
+            }
             None => bridges.push(p.clone()),
         }
     }
@@ -72,6 +75,9 @@ fn why(all: &[Ceased]) -> String {
         b.before.sort();
         b.before.dedup();
     }
+    let mut mute: Vec<String> = bridges.iter().flat_map(|b| b.mute.iter().cloned()).collect();
+    mute.sort();
+    mute.dedup();
     let bridges: Vec<String> = bridges.iter().map(ports).collect();
     let mut members: Vec<String> = all.iter().flat_map(|c| &c.members).cloned().collect();
     members.sort();
@@ -87,7 +93,11 @@ fn why(all: &[Ceased]) -> String {
     match bridges.join("; ").as_str() {
         // Nothing tells where.
         "" => format!(
-            "{still}, and no drop of this host accounts for it: lost on the way, as where a switch that snoops IGMP forgot that {they} joined, since no querier asked for it again ({see})"
+            "{still}, and no drop of this host accounts for it: lost on the way, as where a switch that snoops IGMP forgot that {they} joined, since no querier asked for it again, or a link is down ({see})"
+        ),
+        seen if !mute.is_empty() => format!(
+            "{seen}; {still}, and nothing else left by {} since either: that port is down or blocked (bridge -d link show), or it forgot that {they} joined ({see})",
+            listed(&mute)
         ),
         seen => format!(
             "{seen}; {still}: it forgot that {they} joined, as one that snoops IGMP does where no querier asks for it again ({see})"
