@@ -271,7 +271,7 @@ fn a_dry_run_counts_and_writes_nothing() {
     let mut o = options(&path);
     o.profile = Profile::Lean;
     o.command = vec!["/nonexistent/command".into()];
-    o.buffer_kib = Some(64);
+    o.buffer_kib = Some(256);
     let (count, done) = (AtomicU64::new(0), AtomicBool::new(false));
     let (forecast, trips) = std::thread::scope(|s| {
         s.spawn(|| {
@@ -309,7 +309,7 @@ fn a_dry_run_counts_and_writes_nothing() {
             .iter()
             .all(|n| n != &forecast.plan.instance)
     );
-    // 64 KiB hold some thousand events: the rest is counted, not sampled, and sizes are of the sample.
+    // 256 KiB hold some ten thousand events, of which what it costs to begin is a small part: the rest is counted, not sampled, and sizes are of the sample.
     assert!(
         forecast.sampled < forecast.events && forecast.sampled > 100,
         "{forecast:?}"
@@ -327,7 +327,7 @@ fn a_dry_run_counts_and_writes_nothing() {
         "profile lean: 22 kinds of events\n",
         "\n  tcp: tcp_retransmit_skb, ",
         "timer_expire_entry if function",
-        "buffers: 6",
+        "buffers: 2",
         "stops after: the command ends, ",
         "the buffers overflowed in this second",
         " % for the recorder\n",

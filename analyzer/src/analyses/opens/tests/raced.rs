@@ -127,13 +127,13 @@ fn who_does_not_look_races_nothing() {
             f.tx.push(TxRow {
                 connection: Some(ConnectionId(client)),
                 start_ns: sent,
-                pid: 55,
+                pid: 55 + n as i32,
                 ..crate::testing::sent()
             });
             // What came to the same thread on another connection so long before, and was read just now.
             f.rx.extend(handed_on.map(|before| RxRow {
                 connection: Some(ConnectionId(50)),
-                pid: 55,
+                pid: 55 + n as i32,
                 bytes: Some(200),
                 start_ns: sent - before * MS,
                 total_ns: before * MS - 100_000,
@@ -151,9 +151,9 @@ fn who_does_not_look_races_nothing() {
             .filter(|s| s.state == CLOSE_WAIT)
             .map(|s| s.time_ns)
             .collect();
-        for at in fins {
+        for (n, at) in (0i32..).zip(fins) {
             let mut row = state(50, FIN_WAIT1, at + 200_000);
-            row.pid = 55;
+            row.pid = 55 + n;
             f.tcp_states.push(row);
         }
         raced(&f).map(|r| r.connections)
