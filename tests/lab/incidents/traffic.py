@@ -43,6 +43,11 @@ def no_delay(s, on=1):
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, on)
 
 
+def name_question(n):
+    """To a name server: the address of api.corp."""
+    return struct.pack(">6H", n, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1"
+
+
 def burn(seconds):
     started = time.thread_time()
     while time.thread_time() - started < seconds:
@@ -122,12 +127,11 @@ def serve_echo(port, address="", idle=0.0, pause=0.0, every=1, cpu=0.0, lock=0, 
         threading.Thread(target=answer, args=(c,), daemon=True).start()
 
 
-def serve_jobs(port):
-    """A queue, in one thread: a request of 1 byte takes a job and is answered when there is one, one of more bytes brings one."""
-    listener = socket.create_server(("", port), backlog=64)
+def each_request(port):
+    """Requests of all connections to a port, read by one thread: socket, bytes that came, bytes of the answer wanted."""
+    listener = socket.create_server(("", port), backlog=128)
     poll, sockets = select.epoll(), {}
     poll.register(listener, select.EPOLLIN)
-    waiting, jobs = collections.deque(), 0
     while True:
         for number, _ in poll.poll():
             if number == listener.fileno():
@@ -145,15 +149,22 @@ def serve_jobs(port):
                 del sockets[number]
                 s.close()
                 continue
-            if up == 1:
-                waiting.append((s, down))
-            else:
-                jobs += 1
-                s.sendall(b"k" * down)
-            while jobs and waiting:
-                taker, size = waiting.popleft()
-                taker.sendall(b"j" * size)
-                jobs -= 1
+            yield s, up, down
+
+
+def serve_jobs(port):
+    """A queue, in one thread: a request of 1 byte takes a job and is answered when there is one, one of more bytes brings one."""
+    waiting, jobs = collections.deque(), 0
+    for s, up, down in each_request(port):
+        if up == 1:
+            waiting.append((s, down))
+        else:
+            jobs += 1
+            s.sendall(b"k" * down)
+        while jobs and waiting:
+            taker, size = waiting.popleft()
+            taker.sendall(b"j" * size)
+            jobs -= 1
 
 
 def serve_transactions(port):
@@ -379,27 +390,8 @@ def serve_handed(port, to="", size=4):
 
     for work in [ask] * size + [answer]:
         threading.Thread(target=work, daemon=True).start()
-    listener = socket.create_server(("", port))
-    ready = select.epoll()
-    ready.register(listener, select.EPOLLIN)
-    clients = {}
-    while True:
-        for fd, _ in ready.poll():
-            if fd == listener.fileno():
-                c = listener.accept()[0]
-                no_delay(c)
-                clients[c.fileno()] = c
-                ready.register(c, select.EPOLLIN)
-                continue
-            c = clients[fd]
-            try:
-                up, down = header(c)
-                receive(c, up)
-                asked.put((c, up, down))
-            except (OSError, EOFError):
-                ready.unregister(c)
-                del clients[fd]
-                c.close()
+    for request in each_request(port):
+        asked.put(request)
 
 
 def serve_forks(port, resolver="", timeout=0.3, tries=2):
@@ -420,7 +412,7 @@ def serve_forks(port, resolver="", timeout=0.3, tries=2):
         answered = select.poll()
         answered.register(u, select.POLLIN)
         for n in range(tries):
-            u.send(struct.pack(">6H", n, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
+            u.send(name_question(n))
             if answered.poll(1000 * timeout):
                 break
         u.close()
@@ -1139,7 +1131,7 @@ def lookup(watch, host, port, first="", second="", timeout=1.0):
             u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             u.connect((server, 53))
             u.settimeout(timeout)
-            u.send(struct.pack(">6H", 1, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
+            u.send(name_question(1))
             try:
                 u.recv(2000)
                 break
@@ -1159,7 +1151,7 @@ def look_up(resolver, n):
     u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     u.connect((resolver, 53))
     u.settimeout(3)
-    u.send(struct.pack(">6H", n, 256, 1, 0, 0, 0) + b"\3api\4corp\0\0\1\0\1")
+    u.send(name_question(n))
     u.recv(2000)
     u.close()
 

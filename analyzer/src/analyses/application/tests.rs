@@ -99,6 +99,19 @@ fn response(nth: i64, there_ns: i64, turnaround_ns: i64) -> ResponseRow {
     }
 }
 
+/// An answer on a connection, so many ns after what was asked then.
+fn answered_after(n: u32, at: i64, took: i64) -> ResponseRow {
+    ResponseRow {
+        connection: ConnectionId(n),
+        send_ns: at,
+        ready_ns: Some(at + took),
+        read_ns: at + took + 10_000,
+        complete_ns: Some(at + took),
+        peer: None,
+        ..response(1, 0, MS)
+    }
+}
+
 fn found(f: &Facts) -> Application {
     let mut f = Facts {
         turnarounds: f.turnarounds.clone(),

@@ -9,8 +9,6 @@
 //! Source: net/bridge/br_multicast.c (`br_multicast_port_group_expired`: no report for `multicast_membership_interval`, as where no querier asks for any).
 
 mod ports;
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};

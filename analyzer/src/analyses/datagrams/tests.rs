@@ -1,6 +1,7 @@
 //! A real recording against what its programs saw (sample-data/datagrams).
 
 mod alone;
+mod ceased;
 mod lost;
 mod onward;
 mod questions;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use netmortem_formats::Capture;
 
 use crate::Confidence;
-use crate::analyses::datagrams::Datagrams;
+use crate::analyses::datagrams::{Datagrams, NEEDED};
 use crate::analyses::verdict::{Line, Tone};
 use crate::analyses::{Answers, answer};
 use crate::export::bundle::{Change, rewrite};
@@ -20,6 +21,17 @@ use crate::ingest::Options;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::{Carries, Owner};
+
+/// An empty recording of 20 s with the events that UDP needs.
+fn twenty_seconds() -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(20_000_000_000));
+    f.capture.duration_ns = 20_000_000_000;
+    for key in NEEDED.iter().chain(&["skb:kfree_skb"]) {
+        f.capture.events.insert((*key).into(), 1);
+    }
+    f
+}
 
 fn beside(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -1,11 +1,10 @@
 //! Requests that wait when the recording ends, of a kind that is held, and of servers that hang.
 
 use super::given_up::came;
-use super::{MS, response};
+use super::{MS, answered_after};
 use crate::analyses::application::answer;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// A request at `at` ms on a connection of its own that was answered at once before: after `took` ms, or never (`None`).
@@ -22,15 +21,7 @@ fn ask(f: &mut Facts, at: i64, took: Option<i64>, bytes: u32) {
             ..crate::testing::sent()
         });
         let Some(took) = took else { return };
-        f.responses.push(ResponseRow {
-            connection: ConnectionId(n),
-            send_ns: at,
-            ready_ns: Some(at + took),
-            read_ns: at + took + 10_000,
-            complete_ns: Some(at + took),
-            peer: None,
-            ..response(1, 0, MS)
-        });
+        f.responses.push(answered_after(n, at, took));
         f.rx.push(came(n, at + took));
     };
     // What was asked on it before is of another kind.

@@ -1,11 +1,10 @@
 //! Requests that were left where others of their kind are held.
 
 use super::given_up::{came, state};
-use super::{MS, SYN_SENT, response};
+use super::{MS, SYN_SENT, answered_after};
 use crate::analyses::application::{Application, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// A request of its own connection, of so many bytes: answered after `took`, or closed then.
@@ -29,15 +28,7 @@ fn ask(f: &mut Facts, at: i64, took: i64, bytes: u32, answered: bool) {
         state(n, left + 45_000, 7),
     ]);
     if answered {
-        f.responses.push(ResponseRow {
-            connection: ConnectionId(n),
-            send_ns: at,
-            ready_ns: Some(at + took),
-            read_ns: at + took + 10_000,
-            complete_ns: Some(at + took),
-            peer: None,
-            ..response(1, 0, MS)
-        });
+        f.responses.push(answered_after(n, at, took));
         f.rx.push(came(n, at + took));
     }
 }

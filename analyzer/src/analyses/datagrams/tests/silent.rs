@@ -1,5 +1,6 @@
 //! Streams that some of their receivers did not get for a while.
 
+use super::twenty_seconds;
 use crate::analyses::answer;
 use crate::analyses::datagrams::Silent;
 use crate::analyses::verdict::Tone;
@@ -26,17 +27,7 @@ fn receiver(pid: i32, task: &[u8], local: &str, silent: (i64, i64)) -> SocketRow
 }
 
 fn facts(sockets: Vec<SocketRow>) -> Facts {
-    let mut f = Facts::empty();
-    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(20_000 * MS));
-    f.capture.duration_ns = 20_000 * MS;
-    for key in [
-        "sock:sock_send_length",
-        "sock:sock_recv_length",
-        "sock:sk_data_ready",
-        "skb:kfree_skb",
-    ] {
-        f.capture.events.insert(key.into(), 1);
-    }
+    let mut f = twenty_seconds();
     f.udp_sockets = sockets;
     f
 }

@@ -2,7 +2,8 @@
 
 use netmortem_formats::capture::SnapshotWhen::{End, Start};
 
-use super::{Ceased, ceased};
+use super::twenty_seconds;
+use crate::analyses::datagrams::ceased::{Ceased, ceased};
 use crate::analyses::verdict::Tone;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
@@ -68,17 +69,7 @@ fn passes(f: &mut Facts, n: i64) {
 }
 
 fn facts() -> Facts {
-    let mut f = Facts::empty();
-    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(20_000 * MS));
-    f.capture.duration_ns = 20_000 * MS;
-    for key in [
-        "sock:sock_send_length",
-        "sock:sock_recv_length",
-        "sock:sk_data_ready",
-        "skb:kfree_skb",
-    ] {
-        f.capture.events.insert(key.into(), 1);
-    }
+    let mut f = twenty_seconds();
     let mut from = SocketRow::begin(0xaa, 0);
     (from.pid, from.task, from.sent) = (20, Name::new(b"feed"), 2_000);
     (from.local, from.remote) = ("10.0.0.9:5000".into(), GROUP.into());
