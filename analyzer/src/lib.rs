@@ -12,6 +12,7 @@ pub mod diff;
 pub mod explain;
 pub mod export;
 pub mod facts;
+pub mod fit;
 pub mod fleet;
 pub mod ingest;
 pub mod links;

@@ -60,12 +60,15 @@ impl Told {
     /// All of it: where packets were joined, the recording is read once more.
     pub fn of(capture: &Capture, facts: &Facts) -> Told {
         let files = joined_packets(capture);
+        let mut told = Told::sentences(capture);
+        let part = facts.capture.selected.as_ref();
+        told.slice.splice(0..0, part.map_or_else(Vec::new, |s| s.sentences()));
         Told {
             packets: match files.is_empty() {
                 true => vec![],
                 false => packets::joined(facts, capture, &files),
             },
-            ..Told::sentences(capture)
+            ..told
         }
     }
 

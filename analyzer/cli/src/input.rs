@@ -1,9 +1,11 @@
 //! Opens an INPUT, and says what to do when it cannot be opened.
 
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use netmortem_analyzer::export::bundle::RewriteError;
 use netmortem_analyzer::export::packets;
+use netmortem_analyzer::fit::{self, Selected};
 use netmortem_analyzer::ingest::{Options, check};
 use netmortem_analyzer::{Facts, analyze};
 use netmortem_formats::join::{join, joined_packets};
@@ -13,6 +15,73 @@ use netmortem_formats::{Capture, FormatErrorKind, open_path};
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
 use crate::progress::Progress;
+use crate::{memory, times};
+
+/// Which part of a recording is analyzed.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Part {
+    /// Only this time, like 1s..3s, ..500ms or 2s.. since its first event
+    #[arg(long, value_name = "FROM..TO", value_parser = times::part)]
+    pub time: Option<times::Part>,
+    /// Memory that the analysis may take; of a recording that needs more a part is analyzed, and it says which [default: what
+    /// is free]
+    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
+    pub memory: Option<u64>,
+}
+
+impl Part {
+    /// Bytes.
+    fn memory(&self) -> u64 {
+        self.memory.or_else(memory::free).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of the memory for `share` in `of`.
+    pub fn share(&self, (share, of): (u64, u64)) -> u64 {
+        let part = u128::from(self.memory()) * u128::from(share) / u128::from(of.max(1));
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+
+    /// The part of a capture, of `share` in `of` of the memory.
+    pub fn take(&self, capture: Capture, (share, of): (u64, u64)) -> anyhow::Result<Opened> {
+        let memory = self.share((share, of));
+        let source = capture.source.clone();
+        let (capture, selected) =
+            fit::fit(capture, self.time, memory).map_err(|e| not_cut(&source, &e, self.time.is_some()))?;
+        if let Some(because) = selected.as_ref().and_then(|s| s.because.as_ref()) {
+            // Nothing is left to do where that cannot be written.
+            let _ = writeln!(std::io::stderr(), "netmortem: {}: {because}", clean(&source));
+        }
+        Ok(Opened { capture, selected })
+    }
+}
+
+fn not_cut(source: &str, e: &RewriteError, asked: bool) -> anyhow::Error {
+    let next = match (e, asked) {
+        (RewriteError::Empty, _) => "`netmortem check INPUT` prints how long it is; --time counts from its first event",
+        (_, true) => "leave out --time: a part cannot be taken of this one",
+        (_, false) => {
+            "it needs more memory than is free, and a part cannot be taken of it: --memory SIZE analyzes it all the same"
+        }
+    };
+    failure(format!("{}: {e}", clean(source)), next)
+}
+
+/// A recording, or the part of it that is analyzed.
+pub struct Opened {
+    /// What is analyzed.
+    pub capture: Capture,
+    /// Which part, where it is not all.
+    pub selected: Option<Selected>,
+}
+
+impl Opened {
+    /// Analyzes, with a progress bar.
+    pub fn facts(&self) -> Facts {
+        let mut facts = facts_of(&self.capture);
+        facts.capture.selected.clone_from(&self.selected);
+        facts
+    }
+}
 
 /// Opens `path` (`-` is standard input).
 pub fn open(path: &Path) -> anyhow::Result<Capture> {
@@ -99,7 +168,41 @@ pub fn in_order(input: &Path, others: &[&str], right: impl FnOnce(&str) -> Strin
 /// Opens several recordings of one time as one: a bundle, and packets or bundles of the same boot. Packets whose file does not
 /// name their interface are given as `eth0=dump.pcap`.
 pub fn open_all(paths: &[PathBuf]) -> anyhow::Result<Capture> {
-    let opened: anyhow::Result<Vec<(Capture, Option<String>)>> = paths
+    let (all, more) = all_of(paths)?;
+    joined(all, more)
+}
+
+/// A part of several recordings of one time, as one; `checked`: whether the one with events can be analyzed.
+pub fn open_part(
+    paths: &[PathBuf],
+    part: &Part,
+    checked: impl Fn(Capture) -> anyhow::Result<Capture>,
+) -> anyhow::Result<Opened> {
+    let (all, mut more) = all_of(paths)?;
+    let all = checked(all)?;
+    let own = fit::needed(&all);
+    let others = more.iter().map(|(c, _)| fit::needed(c));
+    let needed = others.fold(own, u64::saturating_add);
+    let Opened { capture, selected } = part.take(all, (own, needed))?;
+    if let Some(to) = &selected {
+        // Bundles of the same boot have the same clock.
+        for (of, _) in more.iter_mut().filter(|(c, _)| c.format == "bundle") {
+            let cut = fit::cut(of, to);
+            *of = cut.map_err(|e| not_cut(&of.source, &e, part.time.is_some()))?;
+        }
+    }
+    Ok(Opened {
+        capture: joined(capture, more)?,
+        selected,
+    })
+}
+
+/// A capture, and the device that was given for it.
+type Given = (Capture, Option<String>);
+
+/// The recording with events, and the others.
+fn all_of(paths: &[PathBuf]) -> anyhow::Result<(Capture, Vec<Given>)> {
+    let opened: anyhow::Result<Vec<Given>> = paths
         .iter()
         .map(|p| match device_of(p) {
             Some((device, file)) => Ok((open(&file)?, Some(device))),
@@ -109,13 +212,22 @@ pub fn open_all(paths: &[PathBuf]) -> anyhow::Result<Capture> {
     let mut opened = opened?;
     // The one with events first, wherever it stands.
     let events = opened.iter().position(|(c, _)| c.format == "bundle").unwrap_or(0);
-    let (mut all, device) = opened.remove(events);
-    let next = "give one bundle, and packets (eth0=dump.pcap) or bundles of the same host and time";
+    let (all, device) = opened.remove(events);
     if device.is_some() {
-        return Err(usage(format!("{} is not packets beside a bundle", all.source), next));
+        return Err(usage(
+            format!("{} is not packets beside a bundle", all.source),
+            OF_ONE_TIME,
+        ));
     }
-    for (more, device) in opened {
-        all = join(all, &more, device.as_deref()).map_err(|e| failure(e.to_string(), next))?;
+    Ok((all, opened))
+}
+
+/// What to do about files that cannot be joined.
+const OF_ONE_TIME: &str = "give one bundle, and packets (eth0=dump.pcap) or bundles of the same host and time";
+
+fn joined(mut all: Capture, others: Vec<Given>) -> anyhow::Result<Capture> {
+    for (more, device) in others {
+        all = join(all, &more, device.as_deref()).map_err(|e| failure(e.to_string(), OF_ONE_TIME))?;
     }
     known_devices(&all)?;
     Ok(all)
@@ -200,14 +312,14 @@ fn not_packets_alone(capture: Capture, next: &str) -> anyhow::Result<Capture> {
     Ok(capture)
 }
 
-/// Opens `path`, which must have events of the kernel and not only packets.
-pub fn open_events(path: &Path) -> anyhow::Result<Capture> {
-    with_events(open(path)?)
+/// Opens `path`, which must have events of the kernel and not only packets, or a part of it.
+pub fn open_events(path: &Path, part: &Part) -> anyhow::Result<Opened> {
+    part.take(with_events(open(path)?)?, (1, 1))
 }
 
 /// Opens `path` and analyzes it, with a progress bar.
-pub fn facts(path: &Path) -> anyhow::Result<Facts> {
-    Ok(facts_of(&open_events(path)?))
+pub fn facts(path: &Path, part: &Part) -> anyhow::Result<Facts> {
+    Ok(open_events(path, part)?.facts())
 }
 
 /// Analyzes, with a progress bar.

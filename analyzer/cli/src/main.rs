@@ -11,6 +11,7 @@ mod args;
 mod commands;
 mod failure;
 mod input;
+mod memory;
 mod output;
 mod progress;
 mod terminal;

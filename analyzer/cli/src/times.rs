@@ -43,6 +43,18 @@ pub fn window(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
     Ok((end(from)?, end(to)?))
 }
 
+/// Begin and end of a part, in ns; an end that is left out is `None`.
+pub type Part = (Option<u64>, Option<u64>);
+
+/// As [`window`], its end not before its begin.
+pub fn part(text: &str) -> Result<Part, String> {
+    let (from, to) = window(text)?;
+    match from.zip(to).is_some_and(|(a, b)| a > b) {
+        true => Err("the first time is later than the second".into()),
+        false => Ok((from, to)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,9 @@ pub struct Summary {
     pub began_realtime_ns: Option<i64>,
     /// Length, ns.
     pub duration_ns: i64,
+    /// Why only a part of it was analyzed; absent: all of it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Events decoded.
     pub events: u64,
     /// Share of events lost.
@@ -154,6 +157,7 @@ pub(super) fn of(name: &str, facts: &Facts, answers: &Answers) -> Summary {
             .zip(capture.start_ns)
             .map(|(offset, start)| offset.saturating_add(start)),
         duration_ns: capture.duration_ns,
+        part: capture.selected.as_ref().and_then(|s| s.because.clone()),
         events: capture.total_events,
         lost_share: answers.quality.lost_share,
         verdict: answers.verdict.iter().map(line).collect(),

@@ -129,6 +129,9 @@ pub static STATS: TableDef<StatRow> = TableDef {
 /// What was read and how well: what `check --json` prints.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct CaptureInfo {
+    /// Which part of `source` was analyzed, where it was not all: whoever opened it says so.
+    #[serde(skip)]
+    pub selected: Option<crate::fit::Selected>,
     /// Path or `-`.
     pub source: String,
     /// `bundle`, `trace.dat`.

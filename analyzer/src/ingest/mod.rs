@@ -15,6 +15,7 @@ mod info;
 mod merge;
 mod payloads;
 mod schema;
+mod spans;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 mod tests;
@@ -28,6 +29,7 @@ pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo};
 pub use merge::Merged;
 pub use payloads::Payloads;
 pub use schema::Schema;
+pub use spans::{ChunkSpan, Spans, spans};
 pub use trace::{Event, Stretch, Trace};
 
 /// How to read.

@@ -147,7 +147,13 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
         Cell::known(s.retransmit_segments, Cell::Count),
         Cell::known(s.retransmits, Cell::Count),
         Cell::Fraction(s.lost_share),
-        Cell::Text(Text::from(format::duration(s.duration_ns))),
+        match &s.part {
+            None => Cell::Text(Text::from(format::duration(s.duration_ns))),
+            Some(because) => Cell::More(
+                Text::from(format!("{}, a part", format::duration(s.duration_ns))),
+                Text::from(because.clone()),
+            ),
+        },
         Cell::known(s.began_realtime_ns, |ns| Cell::Text(Text::from(format::utc(ns)))),
         Cell::Text(Text::name(&host.join(", "))),
     ]

@@ -17,6 +17,7 @@ fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
         kernel: "6.18.0".to_owned(),
         began_realtime_ns: Some(1_700_000_000_000_000_000),
         duration_ns: 2_000_000_000,
+        part: None,
         events: 1_000,
         lost_share: 0.25,
         verdict: vec![Line {

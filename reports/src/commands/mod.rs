@@ -12,9 +12,13 @@ use crate::document::{Block, Document, INPUT};
 /// Longest path that is written into commands, in characters.
 const LONGEST: usize = 200;
 
-/// Puts the file's name into every command.
-pub fn name(document: &mut Document, source: &str) {
+/// Puts the file's name into every command, and the option that chooses the part of it that was analyzed.
+pub fn name(document: &mut Document, source: &str, part: Option<&str>) {
     let Some(input) = quoted(source) else { return };
+    let input = match part {
+        None => input,
+        Some(part) => Text::from(format!("{} {part}", input.as_str())),
+    };
     for section in &mut document.sections {
         blocks(&mut section.blocks, input.as_str());
     }

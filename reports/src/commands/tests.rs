@@ -63,7 +63,7 @@ fn commands_get_the_name_and_other_words_stay() {
         }],
         ..Document::default()
     };
-    name(&mut document, "a b.nmb");
+    name(&mut document, "a b.nmb", None);
     assert_eq!(document.input(), "'a b.nmb'");
     let [Block::Code(lines), Block::Details { blocks, .. }] = document.sections[0].blocks.as_slice() else {
         panic!()

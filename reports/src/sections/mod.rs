@@ -155,7 +155,8 @@ pub fn document(facts: &Facts, answers: &Answers) -> Document {
     };
     // An id of joined recordings is another one's in the first of them alone.
     if capture.joined.is_empty() {
-        crate::commands::name(&mut document, &capture.source);
+        let part = capture.selected.as_ref().map(|s| s.option.as_str());
+        crate::commands::name(&mut document, &capture.source, part);
     }
     document
 }

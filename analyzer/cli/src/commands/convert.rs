@@ -15,7 +15,7 @@ use netmortem_formats::{Bytes, Capture, open_bytes};
 
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
-use crate::{Outcome, input, times};
+use crate::{Outcome, input};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,9 +61,8 @@ pub struct Args {
     /// Into what [default: what the name of OUT says]
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<To>,
-    /// Only this time, like 1s..3s, ..500ms or 2s.. since its first event
-    #[arg(long, value_name = "FROM..TO", value_parser = window)]
-    time: Option<(Option<u64>, Option<u64>)>,
+    #[command(flatten)]
+    part: input::Part,
     /// Without what is proven to be of other flows; repeat for several
     #[arg(long, value_name = "FLOW", value_delimiter = ',')]
     flow: Vec<Flow>,
@@ -82,11 +81,17 @@ pub struct Args {
 /// Converts.
 pub fn run(args: &Args) -> anyhow::Result<Outcome> {
     let form = form(args)?;
-    let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
+    let changed = args.redact || !args.flow.is_empty() || !args.dev.is_empty();
     if form != To::Bundle && changed {
         return Err(usage(
-            "--time, --flow, --dev and --redact make another bundle",
+            "--flow, --dev and --redact make another bundle",
             "write one first (-o slice.nmb), then convert that",
+        ));
+    }
+    if form == To::Pcapng && args.part.time.is_some() {
+        return Err(usage(
+            "packets are not cut in time with the events",
+            "convert all of it; tshark -Y 'frame.time_relative > 1' chooses",
         ));
     }
     match form {
@@ -122,7 +127,7 @@ fn parquet(args: &Args) -> anyhow::Result<Outcome> {
     }
     // Made before the long run: what cannot be written is told at once.
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let facts = input::facts_of(&input::with_events(input::open_all(&args.input)?)?);
+    let facts = input::open_part(&args.input, &args.part, input::with_events)?.facts();
     for table in facts.tables() {
         let path = folder.join(format!("{}.parquet", table.name()));
         output::distinct_from(&args.input, &[&path])?;
@@ -134,9 +139,9 @@ fn parquet(args: &Args) -> anyhow::Result<Outcome> {
 
 fn trace(args: &Args) -> anyhow::Result<Outcome> {
     output::distinct_from(&args.input, &[&args.output])?;
-    let capture = input::open_all(&args.input)?;
-    let facts = input::facts_of(&capture);
-    let w = output::whole(&args.output, |out| Ok(perfetto::write(&facts, &capture, out)?))?;
+    let opened = input::open_part(&args.input, &args.part, Ok)?;
+    let facts = opened.facts();
+    let w = output::whole(&args.output, |out| Ok(perfetto::write(&facts, &opened.capture, out)?))?;
     say(&format!(
         "{} received and {} sent packets, {} softirq runs, {} polls, {} TCP samples, {} drops, {} calls that sent segments again, {} gaps: open it at ui.perfetto.dev",
         w.received, w.sent, w.softirqs, w.polls, w.samples, w.drops, w.retransmits, w.gaps
@@ -194,7 +199,7 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         _ => Names::default(),
     };
     let mut capture = input::with_events(input::open_all(&args.input)?)?;
-    let changed = args.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
+    let changed = args.part.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
     if capture.format != "bundle" {
         if !changed {
             return made(&capture, &args.output);
@@ -235,7 +240,7 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         (change.cut, same) = (Some(cut), compared);
     }
-    if let Some((from, to)) = args.time {
+    if let Some((from, to)) = args.part.time {
         let info = netmortem_analyzer::ingest::check(&capture, &Options::default());
         let start = info.start_ns.and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
         let at = |since: u64| start.saturating_add(since);
@@ -371,15 +376,6 @@ fn compared(same: Compared) -> String {
             "{n} of its {rx} rows of rx, {tx} of tx and {drops} of drops are not the same in the slice: do not conclude from it, use --time alone"
         ),
     }
-}
-
-/// `1s..3s`, in ns.
-fn window(text: &str) -> Result<(Option<u64>, Option<u64>), String> {
-    let (from, to) = times::window(text)?;
-    if from.zip(to).is_some_and(|(a, b)| a > b) {
-        return Err("the first time is later than the second".into());
-    }
-    Ok((from, to))
 }
 
 fn say(line: &str) -> std::io::Result<()> {

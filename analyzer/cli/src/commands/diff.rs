@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use netmortem_analyzer::Facts;
 use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome as Answer, Rules, Window, compare, devices, empty_window};
+use netmortem_analyzer::fit;
+use netmortem_formats::Capture;
 use netmortem_reports::{Colors, diff, html, text, write_pngs};
 
 use crate::args::Global;
@@ -65,6 +67,10 @@ pub struct Args {
     /// Only traffic of these devices; softirq figures, which belong to none, are left out then
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     dev: Vec<String>,
+    /// Memory that the comparison may take; of recordings that need more, parts are compared, and it says which [default: what
+    /// is free]
+    #[arg(long, value_name = "SIZE", value_parser = crate::memory::size)]
+    memory: Option<u64>,
     /// Chance of a false alarm in the whole comparison
     #[arg(long, value_name = "P", default_value = "0.05", value_parser = level)]
     level: f64,
@@ -135,16 +141,19 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             .collect::<anyhow::Result<Vec<_>>>()
     };
     let (b, a) = (open(&before)?, open(&after)?);
-    let facts = |side: &[netmortem_formats::Capture]| -> Vec<Facts> { side.iter().map(input::facts_of).collect() };
-    let (b, a) = (facts(&b), facts(&a));
+    // All are in memory together, each by its size.
+    let needed = |side: &[Capture]| side.iter().map(fit::needed).fold(0, u64::saturating_add);
+    let all = needed(&b).saturating_add(needed(&a));
+    let (b, before_window) = facts(b, args.before_time, args.memory, all)?;
+    let (a, after_window) = facts(a, args.after_time, args.memory, all)?;
     let (b, a): (Vec<&Facts>, Vec<&Facts>) = (b.iter().collect(), a.iter().collect());
-    selects_something(args, &b, &a)?;
+    selects_something(args, (&b, before_window), (&a, after_window))?;
     let mut page = output::writer(Some(&args.output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
     let options = DiffOptions {
         level: args.level,
-        before_window: args.before_time,
-        after_window: args.after_time,
+        before_window,
+        after_window,
         devices: args.dev.clone(),
         ..match b.len() > 1 && a.len() > 1 {
             true => DiffOptions::groups(),
@@ -198,8 +207,36 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     })
 }
 
+/// The facts of one side, of recordings that need `all` bytes with the other side's, and the window that is still to be applied:
+/// where memory does not hold them, their times are cut to it before they are analyzed.
+fn facts(
+    side: Vec<Capture>,
+    window: Option<Window>,
+    memory: Option<u64>,
+    all: u64,
+) -> anyhow::Result<(Vec<Facts>, Option<Window>)> {
+    let mut part = input::Part { time: None, memory };
+    let own = side.iter().map(fit::needed).fold(0, u64::saturating_add);
+    let is_cut = own > part.share((own, all));
+    if let Some(w) = window.filter(|_| is_cut) {
+        let ns = |ns: i64| u64::try_from(ns).unwrap_or(0);
+        // Its end is the first moment behind it.
+        let to = (w.to_ns < i64::MAX).then(|| ns(w.to_ns).saturating_sub(1));
+        part.time = Some((Some(ns(w.from_ns)), to));
+    }
+    let each = side.into_iter().map(|c| {
+        let share = (fit::needed(&c), all);
+        part.take(c, share).map(|o| o.facts())
+    });
+    Ok((each.collect::<anyhow::Result<_>>()?, window.filter(|_| !is_cut)))
+}
+
 /// Whether `--dev` and the windows leave anything: a name mistyped is no comparison that could not be made.
-fn selects_something(args: &Args, b: &[&Facts], a: &[&Facts]) -> anyhow::Result<()> {
+fn selects_something(
+    args: &Args,
+    (b, before_window): (&[&Facts], Option<Window>),
+    (a, after_window): (&[&Facts], Option<Window>),
+) -> anyhow::Result<()> {
     let known = devices(&[b, a].concat());
     if let Some(dev) = args.dev.iter().find(|d| !known.contains(*d)) {
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -208,10 +245,7 @@ fn selects_something(args: &Args, b: &[&Facts], a: &[&Facts]) -> anyhow::Result<
             format!("name one or more of: {}", list.join(", ")),
         ));
     }
-    for (option, side, window) in [
-        ("--before-time", b, args.before_time),
-        ("--after-time", a, args.after_time),
-    ] {
+    for (option, side, window) in [("--before-time", b, before_window), ("--after-time", a, after_window)] {
         if let Some((source, ns)) = empty_window(side, window) {
             return Err(failure(
                 format!("{option}: nothing of {source} lies in this window"),

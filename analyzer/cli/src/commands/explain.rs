@@ -50,6 +50,8 @@ pub struct Args {
     /// One JSON array, an object for each ID
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    part: input::Part,
 }
 
 /// Explains.
@@ -68,10 +70,13 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         )
     })?;
     // As it can be typed again.
-    let input = output::quoted(&args.input);
-    let capture = input::open_events(&args.input)?;
-    let facts = input::facts_of(&capture);
-    let explainer = Explainer::new(&capture, &Options::default());
+    let mut input = output::quoted(&args.input);
+    let opened = input::open_events(&args.input, &args.part)?;
+    let facts = opened.facts();
+    if let Some(part) = &opened.selected {
+        input = format!("{input} {}", part.option);
+    }
+    let explainer = Explainer::new(&opened.capture, &Options::default());
     let mut told: Vec<Explanation> = vec![];
     for id in ids {
         let id = id.found(&facts, &input)?;
@@ -88,6 +93,12 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
                 writeln!(out)?;
             }
             write(e, &facts, &input, &mut out)?;
+        }
+        if opened.selected.is_some() {
+            writeln!(
+                out,
+                "\nmembers and offsets are those of the slice that is analyzed: netmortem convert {input} -o slice.nmb writes it"
+            )?;
         }
     }
     out.flush()?;

@@ -42,6 +42,8 @@ pub struct Args {
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    part: input::Part,
 }
 
 /// Runs the statement.
@@ -64,7 +66,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let rows = match dataset(&args.input) {
         Some(dataset) => netmortem_frames::query_dataset(&dataset, &args.sql),
         None => {
-            let facts = input::facts(&args.input)?;
+            let facts = input::facts(&args.input, &args.part)?;
             let tables = facts.tables();
             let tables: Vec<&dyn FactTable> = tables.iter().map(|t| t.as_ref()).collect();
             netmortem_frames::query(&tables, &args.sql, facts.capture.start_ns)

@@ -17,6 +17,7 @@ Examples:
   netmortem report incident.nmb                                 writes report.html
   netmortem report incident.nmb -o ticket-4711.html --png pics  and every chart as a PNG
   netmortem report incident.nmb eth0=dump.pcap                  with packets of the same time
+  netmortem report incident.nmb --time 10s..20s                 of these ten seconds alone
   netmortem report trace.dat --json facts.json                  and the same facts for a program
   netmortem report incident.nmb --format md                     a summary for a ticket, as Markdown
   netmortem report incident.nmb -o - > report.html";
@@ -41,6 +42,8 @@ pub struct Args {
     /// Write the facts of the page as JSON (docs/report.schema.json); - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    part: input::Part,
 }
 
 /// What is written.
@@ -81,12 +84,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     output::distinct_from(&args.input, &outputs)?;
     output::spare_recordings(Some(&output), args.json.as_deref())?;
     // Opened before the outputs: what cannot be read should not empty the report of yesterday.
-    let capture = input::with_an_event(input::open_all(&args.input)?, input::PACKETS)?;
+    let opened = input::open_part(&args.input, &args.part, |c| input::with_an_event(c, input::PACKETS))?;
     // Before the work: a folder that cannot be written should not cost a minute to find out.
     let mut page = output::writer(Some(&output))?;
     let json = args.json.as_deref().map(|p| output::writer(Some(p))).transpose()?;
-    let facts = input::facts_of(&capture);
-    let answers = answer_told(&facts, Told::of(&capture, &facts));
+    let facts = opened.facts();
+    let answers = answer_told(&facts, Told::of(&opened.capture, &facts));
     let document = sections::document(&facts, &answers);
     let text_of_page = match args.format {
         Format::Html => html(&document),

@@ -194,9 +194,42 @@ fn parts_of_several_machines_make_the_same_index() {
 fn too_little_memory_and_wrong_words_are_told() {
     let f = Folder::new("limits");
     let (dir, out) = (incidents(&f), f.at("out"));
-    assert_eq!(failed(&["batch", &dir, "-o", &out, "--memory", "50M"]).0, 1);
+    // Less than any analysis needs.
+    assert_eq!(failed(&["batch", &dir, "-o", &out, "--memory", "40M"]).0, 1);
     let bad = index(&out)["bad"].to_string();
-    assert!(bad.contains("MiB of memory and --memory allows 50"), "{bad}");
+    assert!(
+        bad.contains("it needs more memory than --memory allows (40 MiB)"),
+        "{bad}"
+    );
+    // Of what needs more than there is a part is analyzed, and its row says so.
+    told(&["batch", &dir, "-o", &out, "--memory", "60M"]);
+    let ranked = index(&out)["ranked"].clone();
+    let parts: Vec<&str> = ranked
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|r| r["part"].as_str())
+        .collect();
+    assert!(
+        !parts.is_empty() && parts.iter().all(|p| p.contains("and 60 MiB are free:")),
+        "{parts:?}"
+    );
+    assert!(
+        std::fs::read_to_string(format!("{out}/index.html"))
+            .unwrap()
+            .contains(", a part")
+    );
+    // The same memory again: nothing to do. More: again.
+    told(&["batch", &dir, "-o", &out, "--memory", "60M"]);
+    assert_eq!(index(&out)["ranked"], ranked);
+    told(&["batch", &dir, "-o", &out]);
+    assert!(
+        index(&out)["ranked"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|r| r.get("part").is_none())
+    );
     // A name that promises a recording is told when it is none.
     std::fs::write(format!("{dir}/garbage.nmb"), "not at all").unwrap();
     // With enough of it they are analyzed: why they could not be read has gone.

@@ -32,6 +32,7 @@ use std::io::{self, Write};
 
 use netmortem_formats::bundle::{BundleWriter, End, Manifest, PagesName};
 use netmortem_formats::{Capture, CpuStats};
+use rayon::prelude::*;
 
 use self::cpu::Cpu;
 pub use self::foreign::{Imported, import};
@@ -83,6 +84,20 @@ pub struct Done {
 }
 
 impl Done {
+    /// What was done with the records of another CPU.
+    fn add(&mut self, of: &Done) {
+        for (sum, more) in [
+            (&mut self.events, of.events),
+            (&mut self.cut_before, of.cut_before),
+            (&mut self.cut_after, of.cut_after),
+            (&mut self.lost_at_unknown_time, of.lost_at_unknown_time),
+            (&mut self.undecoded, of.undecoded),
+            (&mut self.emptied, of.emptied),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
     /// Events that were read.
     fn all(&self) -> u64 {
         let others = self.cut_others.values().fold(0u64, |sum, n| sum.saturating_add(*n));
@@ -150,15 +165,24 @@ pub fn rewrite_with<W: Write>(
     let mut payloads = change.redact.then(|| Payloads::of(capture));
     let mut done = Done::default();
     let mut cpus = vec![];
-    for (stream, may) in allowed(capture).into_iter().enumerate() {
-        cpus.extend(cpu::cpu(
-            capture,
-            (stream, may),
-            change,
-            payloads.as_mut(),
-            names,
-            &mut done,
-        )?);
+    let streams: Vec<(usize, usize)> = allowed(capture).into_iter().enumerate().collect();
+    match payloads.as_mut() {
+        // Pseudonyms are given in the order of the names.
+        Some(payloads) => {
+            for stream in streams {
+                cpus.extend(cpu::cpu(capture, stream, change, Some(payloads), names, &mut done)?);
+            }
+        }
+        None => {
+            let each = streams.into_par_iter().map(|stream| {
+                let mut done = Done::default();
+                cpu::cpu(capture, stream, change, None, &mut Names::default(), &mut done).map(|c| (c, done))
+            });
+            for (cpu, of_it) in each.collect::<Result<Vec<_>, _>>()? {
+                cpus.extend(cpu);
+                done.add(&of_it);
+            }
+        }
     }
     if change.window.is_some() || change.cut.is_some() {
         let more = cpu::without_stream(capture);

@@ -56,8 +56,8 @@ pub struct Args {
     /// Recordings at the same time [default: one per CPU]
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
-    /// Memory that the recordings at work may need together, by estimate from their size
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = budget::size)]
+    /// Memory that the recordings at work may need together, by estimate from their size; of one that needs more a part is analyzed
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = crate::memory::size)]
     memory: u64,
     /// Only the recordings of part I of N, as 2/4; every recording is in one part
     #[arg(long, value_name = "I/N")]
@@ -121,7 +121,7 @@ fn work(args: &Args, store: &Store, found: &Found) -> anyhow::Result<Tally> {
     let mut tally = Tally::default();
     let mut todo = vec![];
     for file in &found.files {
-        if !args.again && store.is_done(file, args.wanted()) {
+        if !args.again && store.is_done(file, args.wanted(), args.memory) {
             tally.kept += 1;
         } else {
             todo.push(file);
@@ -142,7 +142,7 @@ fn work(args: &Args, store: &Store, found: &Found) -> anyhow::Result<Tally> {
                     let next = queue.lock().ok().and_then(|mut q| q.next());
                     let Some(file) = next else { break };
                     let outcome = one::analyze(file, store, &budget, args.wanted());
-                    let stored = store.keep(file, &outcome, args.wanted());
+                    let stored = store.keep(file, &outcome, args.wanted(), args.memory);
                     bar.inc(1);
                     let Ok(mut done) = done.lock() else { break };
                     match outcome {

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use netmortem_analyzer::analyses::{Answers, answer_told};
+use netmortem_analyzer::fit;
 use netmortem_analyzer::fleet::{self, Summary};
 use netmortem_analyzer::ingest::Options;
 use netmortem_analyzer::table::FactTable;
@@ -41,15 +42,13 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
             Outcome::NoRecording
         };
     }
-    // Who waits for memory holds none: else two could wait for each other.
-    let mut ask = budget::to_open(&head(&file.path), file.bytes).min(budget.whole());
-    let (_share, capture) = loop {
+    // Who waits for memory holds none: else two could wait for each other. What needs more than there is has all of it, and a
+    // part is analyzed.
+    let all = budget.whole();
+    let mut ask = budget::to_open(&head(&file.path), file.bytes).min(all);
+    let (share, capture) = loop {
         let Some(mut share) = budget.take(ask) else {
-            return bad(format!(
-                "it needs about {} MiB of memory and --memory allows {}",
-                ask >> 20,
-                budget.whole() >> 20
-            ));
+            return bad("its memory cannot be counted".to_owned());
         };
         let capture = match open_path(&file.path) {
             Err(e) => return bad(e.to_string()),
@@ -58,15 +57,25 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
             Ok(Err(e)) => return bad(e.to_string()),
             Ok(Ok(c)) => c,
         };
-        let needed = budget::estimate(&capture);
+        let needed = fit::needed(&capture).min(all);
         if share.shrink(needed) {
             break (share, capture);
         }
         ask = needed; // and it is opened again
     };
+    let (capture, selected) = match fit::fit(capture, None, all) {
+        Ok(fitted) => fitted,
+        Err(e) => {
+            return bad(format!(
+                "it needs more memory than --memory allows ({} MiB), and a part cannot be taken of it: {e}",
+                all >> 20
+            ));
+        }
+    };
     // A defect of ours that one recording uncovers must not take the answers about the others away.
     let done = catch_unwind(AssertUnwindSafe(|| {
-        let facts = facts_of(&capture, &Options::default());
+        let mut facts = facts_of(&capture, &Options::default());
+        facts.capture.selected = selected;
         if facts.capture.total_events == 0 {
             return Ok(Err(no_event(&facts)));
         }
@@ -74,6 +83,7 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
         let summary = fleet::summarize(&file.name, &facts, &answers);
         write(&facts, &answers, &summary, store, wanted).map(|()| Ok(summary))
     }));
+    drop(share);
     match done {
         Ok(Ok(Ok(summary))) => Outcome::Read(Box::new(summary)),
         Ok(Ok(Err(because))) => bad(because),

@@ -48,6 +48,9 @@ struct Entry {
     report: bool,
     dataset: bool,
     outcome: Outcome,
+    /// Memory there was, bytes, where that was too little for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    too_little: Option<u64>,
 }
 
 /// A recording that could not be read.
@@ -105,18 +108,19 @@ impl Store {
     fn state(&self, name: &str) -> PathBuf {
         self.root.join("state").join(format!("{}.json", encoded(name)))
     }
-    /// Whether the file was analyzed by this version as it is now, and everything wanted was written.
-    pub fn is_done(&self, file: &File, wanted: Wanted) -> bool {
+    /// Whether the file was analyzed by this version as it is now, and everything wanted was written; in part, with no less memory.
+    pub fn is_done(&self, file: &File, wanted: Wanted, memory: u64) -> bool {
         read(&self.state(&file.name)).is_some_and(|e| {
             let same = (e.bytes, e.modified_ns, e.netmortem.as_str()) == (file.bytes, file.modified_ns, VERSION);
             let all = (e.report || !wanted.report) && (e.dataset || !wanted.dataset);
             // Why it could not be read may have gone: a permission, too little memory.
             let read = matches!(&e.outcome, Outcome::Read(s) if s.version == fleet::VERSION);
-            same && (read && all || e.outcome == Outcome::NoRecording)
+            let fits = e.too_little.is_none_or(|had| memory <= had);
+            same && (read && all && fits || e.outcome == Outcome::NoRecording)
         })
     }
     /// Remembers how it went.
-    pub fn keep(&self, file: &File, outcome: &Outcome, wanted: Wanted) -> anyhow::Result<()> {
+    pub fn keep(&self, file: &File, outcome: &Outcome, wanted: Wanted, memory: u64) -> anyhow::Result<()> {
         let entry = Entry {
             netmortem: VERSION.to_owned(),
             name: file.name.clone(),
@@ -125,6 +129,10 @@ impl Store {
             report: wanted.report,
             dataset: wanted.dataset,
             outcome: outcome.clone(),
+            too_little: match outcome {
+                Outcome::Read(s) => s.part.as_ref().map(|_| memory),
+                _ => None,
+            },
         };
         let json = serde_json::to_vec(&entry)?;
         let path = self.state(&file.name);

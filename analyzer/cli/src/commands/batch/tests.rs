@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use super::budget::{Budget, size, to_open};
+use super::budget::{Budget, to_open};
 use super::find::Shard;
 use super::store::encoded;
+use crate::memory::size;
 
 #[test]
 fn a_name_becomes_one_file_name_and_no_other_names_do() {

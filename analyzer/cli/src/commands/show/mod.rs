@@ -56,6 +56,8 @@ pub struct Args {
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    part: input::Part,
 }
 
 impl Args {
@@ -70,6 +72,7 @@ impl Args {
             limit: None,
             filter: vec![],
             output,
+            part: input::Part::default(),
         }
     }
 }
@@ -116,7 +119,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         output::distinct(input, &[to])?;
     }
     output::spare_recordings(to, None)?;
-    let facts = input::facts(input)?;
+    let facts = input::facts(input, &args.part)?;
     let tables = facts.tables();
     let table = find(&tables, described.name())?;
     let wanted = (0..table.len()).filter(|row| filters.iter().all(|f| f.keeps(&table.cell(*row, f.column))));
