@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::export::bundle::RewriteError;
 use netmortem_analyzer::export::packets;
-use netmortem_analyzer::fit::{self, Selected};
+use netmortem_analyzer::fit::{self, FitError, Selected};
 use netmortem_analyzer::ingest::{Options, check};
 use netmortem_analyzer::{Facts, analyze};
 use netmortem_formats::join::{join, joined_packets};
@@ -55,9 +55,10 @@ impl Part {
     }
 }
 
-fn not_cut(source: &str, e: &RewriteError, asked: bool) -> anyhow::Error {
+fn not_cut(source: &str, e: &FitError, asked: bool) -> anyhow::Error {
     let next = match (e, asked) {
-        (RewriteError::Empty, _) => "`netmortem check INPUT` prints how long it is; --time counts from its first event",
+        (FitError::Rewrite(RewriteError::Empty), _) => "`netmortem check INPUT` prints how long it is; --time counts from its first event",
+        (FitError::TooLittle, _) => "--memory SIZE says how much there is",
         (_, true) => "leave out --time: a part cannot be taken of this one",
         (_, false) => {
             "it needs more memory than is free, and a part cannot be taken of it: --memory SIZE analyzes it all the same"
@@ -188,7 +189,7 @@ pub fn open_part(
         // Bundles of the same boot have the same clock.
         for (of, _) in more.iter_mut().filter(|(c, _)| c.format == "bundle") {
             let cut = fit::cut(of, to);
-            *of = cut.map_err(|e| not_cut(&of.source, &e, part.time.is_some()))?;
+            *of = cut.map_err(|e| not_cut(&of.source, &e.into(), part.time.is_some()))?;
         }
     }
     Ok(Opened {

@@ -39,6 +39,17 @@ pub struct Selected {
     pub because: Option<String>,
 }
 
+/// Why no part can be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum FitError {
+    /// There is less than [`BASE`].
+    #[error("any analysis takes 48 MiB of memory")]
+    TooLittle,
+    /// It cannot be cut.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+}
+
 impl Selected {
     /// What the page says of it: why, and what its times are.
     pub fn sentences(&self) -> Vec<String> {
@@ -74,9 +85,12 @@ pub fn fit(
     capture: Capture,
     asked: Option<(Option<u64>, Option<u64>)>,
     memory: u64,
-) -> Result<(Capture, Option<Selected>), RewriteError> {
+) -> Result<(Capture, Option<Selected>), FitError> {
     if asked.is_none() && needed(&capture) <= memory {
         return Ok((capture, None));
+    }
+    if memory < BASE {
+        return Err(FitError::TooLittle);
     }
     let capture = match capture.format {
         "bundle" => capture,

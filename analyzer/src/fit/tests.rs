@@ -77,8 +77,9 @@ fn what_was_asked_for_is_cut_only_where_memory_does_not_hold_it() {
     assert_eq!(exact.unwrap().option, "--time 0.500000001s..");
     assert!(matches!(
         fit(sawtooth(), Some((Some(900_000_000_000), None)), u64::MAX),
-        Err(RewriteError::Empty)
+        Err(FitError::Rewrite(RewriteError::Empty))
     ));
+    assert!(matches!(fit(sawtooth(), None, BASE - 1), Err(FitError::TooLittle)));
 }
 
 /// A chunk of 1,000 bytes each second.

@@ -36,8 +36,8 @@ fn a_time_is_analyzed_as_its_slice_is() {
     let asked = ["query", &rpc(), sql, "--time", time, "--format", "json"];
     assert_eq!(stdout(&asked), stdout(&["query", &cut, sql, "--format", "json"]));
     // What it is made of is where the slice has it, and that is said.
-    let told = stdout(&["explain", &rpc(), "--time", time, "rx:7"]);
-    let same = stdout(&["explain", &cut, "rx:7"]);
+    let told = stdout(&["explain", &rpc(), "--time", time, "rx:8"]);
+    let same = stdout(&["explain", &cut, "rx:8"]);
     let events = |s: &str| {
         s.lines()
             .filter(|l| l.contains("trace/cpu"))
