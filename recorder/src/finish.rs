@@ -86,6 +86,7 @@ pub fn finish(
         backend: if manifest.plan.perf.is_some() { "perf" } else { "ftrace" },
         events,
         lost,
+        short_rings: 0,
         ring_bytes,
         bundle_bytes,
         cpu_ns,

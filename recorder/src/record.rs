@@ -56,6 +56,8 @@ pub struct Summary {
     pub events: u64,
     /// Events lost, all CPUs (overrun, commit overrun, dropped).
     pub lost: u64,
+    /// Rings of a flight that do not reach back to the begin of its window; what they held is not counted in `lost`.
+    pub short_rings: usize,
     /// Bytes of sub-buffers read from the kernel.
     pub ring_bytes: u64,
     /// Bytes of the bundle.

@@ -169,7 +169,11 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
 
 /// The first of these events that nothing says was recorded: that none of it is there is no news.
 pub(crate) fn not_recorded(facts: &Facts, keys: &[&str]) -> Option<String> {
-    let key = keys.iter().find(|k| !facts.capture.recorded(k))?;
+    let c = &facts.capture;
+    let key = keys.iter().find(|k| !c.recorded(k))?;
+    if quality::profile::leaves_out(c, key) {
+        return Some(quality::profile::because(c, key));
+    }
     Some(format!(
         "there is no {key} in the recording, and nothing says that it was recorded"
     ))
@@ -178,6 +182,7 @@ pub(crate) fn not_recorded(facts: &Facts, keys: &[&str]) -> Option<String> {
 /// The reasons given for `subject`, or a general one.
 pub(crate) fn reasons(facts: &Facts, subject: &'static str, otherwise: &str) -> Vec<Reason> {
     let found: Vec<Reason> = facts.unknown.iter().filter(|r| r.subject == subject).cloned().collect();
+    let found = quality::profile::together(facts, found);
     if found.is_empty() {
         vec![Reason {
             subject,

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use netmortem_formats::Capture;
+use netmortem_formats::bundle::TapEnd;
 use netmortem_formats::join::JOINED;
 
 use super::Options;
 use super::clock::TraceClock;
 use super::decode::{DecodedChunk, Keep, decode};
-use super::info::{CaptureInfo, GapRow, StreamInfo};
+use super::info::{CaptureInfo, GapRow, StreamInfo, TapInfo};
 use super::schema::Schema;
+use super::short::{short_rings, without_number};
 
 /// Records by event id.
 type Counts = BTreeMap<u16, u64>;
@@ -59,6 +61,10 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         enabled_events: enabled(&capture.manifest),
         stop_reason: text(&capture.end, "/stop_reason"),
         flight: flight(&capture.manifest),
+        short_rings: short_rings(capture),
+        profile: text(&capture.manifest, "/plan/profile"),
+        absent: absent(&capture.manifest),
+        taps: taps(&capture.end),
         joined: joined(&capture.manifest),
         whole_host: match part.slice {
             None => whole_host(&capture.manifest).unwrap_or_default(),
@@ -82,6 +88,9 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
             ..Default::default()
         };
         let mut stream_gaps = sum_stream(&mut s, chunks, &mut counts, &mut info);
+        if info.short_rings.iter().any(|r| r.cpu == s.cpu) {
+            without_number(&mut s, &mut stream_gaps);
+        }
         if capture.format == "bundle" && capture.end.is_none() {
             // A bundle without its end: what this CPU recorded after its last member is not in the file.
             stream_gaps.push(GapRow {
@@ -191,8 +200,9 @@ fn sum_stream(
 /// A loss that no page flag tells (the end of a full buffer) is in the kernel's per-CPU statistics.
 fn kernel_says_more_was_lost(capture: &Capture, info: &mut CaptureInfo, gaps: &mut Vec<GapRow>) {
     for st in &capture.cpu_stats {
-        let said = st
-            .overrun
+        // Of a ring that does not reach back it is all since it was armed.
+        let short = info.short_rings.iter().any(|r| r.cpu == st.cpu);
+        let said = (if short { 0 } else { st.overrun })
             .saturating_add(st.commit_overrun)
             .saturating_add(st.dropped_events);
         let seen = info
@@ -266,6 +276,25 @@ fn text(json: &Option<serde_json::Value>, pointer: &str) -> String {
 fn flight(manifest: &Option<serde_json::Value>) -> Option<netmortem_formats::bundle::Flight> {
     let told = manifest.as_ref()?.get("flight").filter(|f| f.is_object())?;
     serde_json::from_value(told.clone()).ok()
+}
+
+/// The events of the profile that were not there.
+fn absent(manifest: &Option<serde_json::Value>) -> Vec<String> {
+    let absent = manifest.as_ref().and_then(|m| m.pointer("/plan/absent")?.as_array());
+    let names = absent.into_iter().flatten().filter_map(|a| a.get("name")?.as_str());
+    names.map(str::to_owned).collect()
+}
+
+/// The captures of packets.
+fn taps(end: &Option<serde_json::Value>) -> Vec<TapInfo> {
+    let packets = end.as_ref().and_then(|e| e.get("packets")).cloned();
+    let all: Vec<TapEnd> = packets.and_then(|p| serde_json::from_value(p).ok()).unwrap_or_default();
+    let of = |t: TapEnd| TapInfo {
+        name: t.name,
+        packets: t.packets,
+        dropped: t.dropped.unwrap_or(0),
+    };
+    all.into_iter().map(of).collect()
 }
 
 /// The bundles that were joined to this one.

@@ -29,6 +29,17 @@ pub struct StreamInfo {
     pub used: bool,
 }
 
+/// A capture of packets beside the events (`--pcap`).
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct TapInfo {
+    /// Interface.
+    pub name: String,
+    /// Packets in the bundle.
+    pub packets: u64,
+    /// Packets lost because its ring was full; 0 also where that is not known.
+    pub dropped: u64,
+}
+
 /// An interval of one CPU whose events are missing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct GapRow {
@@ -195,6 +206,18 @@ pub struct CaptureInfo {
     /// What a flight recorder waited for and saw; `None` for an ordinary recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flight: Option<netmortem_formats::bundle::Flight>,
+    /// The profile that was recorded; empty when the recording does not say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub profile: String,
+    /// Events that the profile has and the recorded kernel or host had not.
+    #[serde(skip)]
+    pub absent: Vec<String>,
+    /// Captures of packets beside the events.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taps: Vec<TapInfo>,
+    /// Rings of a flight recorder that do not reach back to the begin of its window, by CPU.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub short_rings: Vec<super::short::ShortRing>,
     /// CPUs of the host, where its recorder says that all that happened on each of them was recorded; empty: it does not, or some of it was cut.
     #[serde(skip)]
     pub whole_host: Vec<u16>,

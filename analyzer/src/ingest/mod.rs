@@ -15,6 +15,7 @@ mod info;
 mod merge;
 mod payloads;
 mod schema;
+mod short;
 mod spans;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
@@ -25,10 +26,11 @@ pub use check::check;
 pub use clock::TraceClock;
 pub use decode::Rec;
 pub(crate) use decode::allowed;
-pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo};
+pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo, TapInfo};
 pub use merge::Merged;
 pub use payloads::Payloads;
 pub use schema::Schema;
+pub use short::ShortRing;
 pub use spans::{ChunkSpan, Spans, spans};
 pub use trace::{Event, Stretch, Trace};
 

@@ -64,11 +64,16 @@ fn absent(names: &[String]) -> String {
 
 /// Losses of perf are a lower bound: some events it neither writes nor counts.
 fn lost(s: &Summary) -> String {
-    match (s.lost, s.backend) {
+    let lost = match (s.lost, s.backend) {
         (0, "perf") => "none lost that perf counted".to_owned(),
         (0, _) => "none lost".to_owned(),
         (n, "perf") => format!("at least {n} LOST"),
         (n, _) => format!("{n} LOST"),
+    };
+    match s.short_rings {
+        0 => lost,
+        1 => format!("{lost} since, but the ring of 1 CPU does NOT REACH BACK to the begin"),
+        n => format!("{lost} since, but the rings of {n} CPUs do NOT REACH BACK to the begin"),
     }
 }
 

@@ -165,7 +165,14 @@ impl Flying<'_> {
         let command = self.command.as_mut().and_then(|c| c.ended());
         let cpu_ns = clock::process_cpu_ns().saturating_sub(cpu_before_ns);
         let sum = |f: fn(&CpuStats) -> u64| cpu_stats.iter().map(f).sum::<u64>();
-        let (events, lost) = (sum(|s| s.read_events), sum(crate::record::lost_events));
+        let events = sum(|s| s.read_events);
+        // What was overwritten since it was armed is not what the window lacks: of these rings `problems` tells.
+        let short: Vec<u32> = cpus.iter().filter(|c| !c.reaches_back).map(|c| c.cpu).collect();
+        let lost_of = |s: &CpuStats| match short.contains(&s.cpu) {
+            true => crate::record::lost_events(s).saturating_sub(s.overrun),
+            false => crate::record::lost_events(s),
+        };
+        let lost = cpu_stats.iter().map(lost_of).sum();
         let notes = manifest.notes.iter().chain(&problems).cloned().collect();
         let end = End {
             packets: Vec::new(),
@@ -192,6 +199,7 @@ impl Flying<'_> {
             backend: "ftrace",
             events,
             lost,
+            short_rings: short.len(),
             ring_bytes,
             bundle_bytes,
             cpu_ns,

@@ -126,6 +126,14 @@ fn losses(info: &CaptureInfo) -> Option<String> {
             group_digits(n)
         )),
     };
+    let short = info.short_rings.len();
+    let lost = match (lost, short) {
+        (lost, 0) => lost,
+        (None, n) => Some(format!(
+            "older events OVERWRITTEN in the rings of {n} CPUs, how many in this time is not known"
+        )),
+        (Some(lost), n) => Some(format!("{lost}; older events OVERWRITTEN in the rings of {n} CPUs")),
+    };
     let unplaced = match info.lost_at_unknown_time {
         0 => return lost,
         n => format!(

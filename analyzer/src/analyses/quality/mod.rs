@@ -7,12 +7,15 @@
 
 use crate::analyses::verdict::counted;
 use crate::facts::Facts;
-use crate::ingest::StreamInfo;
+use crate::ingest::{GapRow, StreamInfo};
 use crate::reconstruct::observer::tables::MARKED_SHARE;
 use crate::reconstruct::skew::ClockError;
 use crate::told::Told;
 
 mod conservation;
+pub(super) mod profile;
+pub mod short;
+mod taps;
 #[cfg(test)]
 mod tests;
 mod untold;
@@ -28,7 +31,7 @@ pub const BAD_LOSS_SHARE: f64 = 0.01;
 pub const BAD_UNTOLD_SHARE: f64 = 0.1;
 
 /// Level of trust.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Everything asked for is there.
@@ -118,7 +121,14 @@ pub fn answer(facts: &Facts) -> Quality {
         level = Level::Bad;
         says.push("the file is cut or damaged".into());
     }
-    if lost > 0 || lost_unknown > 0 || !facts.gaps.is_empty() {
+    if let Some((bad, words)) = short::told(c) {
+        level = if bad { Level::Bad } else { level.max(Level::Degraded) };
+        says.push(words);
+    }
+    // What a ring that does not reach back held is told of it.
+    let of_short = |g: &&GapRow| g.start_ns.is_none() && c.short_rings.iter().any(|r| r.cpu == g.cpu);
+    let others = facts.gaps.iter().any(|g| !of_short(&g));
+    if lost > 0 || lost_unknown > 0 || others {
         level = match level {
             Level::Good if lost_share < BAD_LOSS_SHARE => Level::Degraded,
             _ => Level::Bad,
@@ -151,6 +161,14 @@ pub fn answer(facts: &Facts) -> Quality {
             _ => Level::Bad,
         };
         says.push(untold_words(u, &c.format));
+    }
+    let events_whole = says.is_empty();
+    if let Some(words) = taps::told(c) {
+        level = level.max(Level::Degraded);
+        says.push(match events_whole {
+            true => format!("{words}; of the events none was lost"),
+            false => words,
+        });
     }
     let clocks = ClockError::of(&facts.clock_skew);
     let mut sentence = match (says.is_empty(), lost_elsewhere > 0) {

@@ -259,3 +259,30 @@ fn packets_without_an_end_tell_of_events_that_are_missing() {
         assert_eq!(with(open, change).untold, None);
     }
 }
+
+/// Packets that a capture beside the events lost are not of the events.
+#[test]
+fn packets_that_a_tap_lost_are_said_with_their_share() {
+    let mut f = whole();
+    let tap = |name: &str, packets, dropped| crate::ingest::TapInfo {
+        name: name.into(),
+        packets,
+        dropped,
+    };
+    f.capture.taps = vec![tap("eth0", 500, 0)];
+    assert_eq!(answer(&f).level, Level::Good);
+    // As tcpdump's own counters said it of one: 365,713 received, 258,357 dropped.
+    f.capture.taps = vec![tap("eth0", 500, 0), tap("s4v1", 107_356, 258_357)];
+    let said = answer(&f);
+    assert_eq!(said.level, Level::Degraded);
+    let why = "Mind that the capture of packets on s4v1 lost 258357 of 365713 (70.6 %): a larger --pcap-buffer loses fewer; of the events none was lost.";
+    assert!(said.sentence.starts_with(why), "{}", said.sentence);
+    f.capture.streams[0].lost_events = 9;
+    f.capture.taps.push(tap("eth1", 1, 1));
+    let said = answer(&f).sentence;
+    assert!(
+        said.contains("9 events were lost (0.892 % of all); the capture of packets on s4v1"),
+        "{said}"
+    );
+    assert!(said.contains("(70.6 %), 1 other interface too: a larger"), "{said}");
+}

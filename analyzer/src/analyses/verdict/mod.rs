@@ -338,6 +338,7 @@ fn minding_the((tone, sentence): (Tone, String), capture: &CaptureInfo, untold: 
     let unplaced = capture.lost_at_unknown_time;
     let lost = match (known, unknown, unplaced) {
         _ if tone != Tone::Ok => return (tone, sentence),
+        (0, 0, 0) if !capture.short_rings.is_empty() => "older events were overwritten".to_owned(),
         (0, 0, 0) if untold => "events are missing that are not told as lost".to_owned(),
         (0, 0, 0) => return (tone, sentence),
         (0, 0, n) => quality::unplaced(n),

@@ -144,6 +144,7 @@ fn errors(quality: &Quality) -> Vec<(Text, Text)> {
 fn lead(quality: &Quality) -> Text {
     let capture = &quality.capture;
     let lost = match (capture.lost_events, capture.losses_of_unknown_size) {
+        (0, 0) if !capture.short_rings.is_empty() => "what some rings held before was overwritten".to_owned(),
         (0, 0) if capture.lost_at_unknown_time > 0 => "whether some were lost is not known".to_owned(),
         (0, 0) => "none was lost".to_owned(),
         (0, unknown) => format!("{} losses of unknown size", format::count(unknown)),

@@ -9,6 +9,9 @@ use crate::sections::shared::{counted, strip};
 /// Sentences on the first page; all are in the section.
 pub const FIRST_PAGE: usize = 12;
 
+/// How the note of a flight recorder begins that says what its trigger was.
+const WRITTEN_BECAUSE: &str = "written because ";
+
 /// A strip for each sentence: what was cut first, then joined packets, then notes.
 pub fn strips(told: &Told, most: usize) -> Vec<Block> {
     let mut all: Vec<Block> = vec![];
@@ -25,7 +28,9 @@ pub fn strips(told: &Told, most: usize) -> Vec<Block> {
             see: None,
         }));
     }
-    all.extend(told.notes.iter().map(|said| strip(Severity::Info, said)));
+    // Why a flight recorder wrote it stands above, with its trigger.
+    let notes = told.notes.iter().filter(|said| !said.starts_with(WRITTEN_BECAUSE));
+    all.extend(notes.map(|said| strip(Severity::Info, said)));
     let more = (all.len().saturating_sub(most) as u64).saturating_add(told.left_out);
     all.truncate(most);
     if more > 0 {

@@ -1,6 +1,6 @@
 //! What stands above the verdict: the trigger of a flight recorder, where the recording is from, and how far it can be trusted.
 
-use netmortem_analyzer::analyses::quality::{Level, Quality};
+use netmortem_analyzer::analyses::quality::{Level, Quality, short};
 use netmortem_analyzer::ingest::CaptureInfo;
 
 use crate::clean::Text;
@@ -32,7 +32,13 @@ pub fn trigger(input: &Input<'_>) -> Vec<Block> {
         span(flight.before_ns),
         span(flight.after_ns)
     )];
-    if let Some([before, after]) = recorded(capture, trigger.clock.monotonic_ns) {
+    if let Some(since) = short::since(capture) {
+        let (ns, side) = (since.saturating_abs(), if since > 0 { "after" } else { "before" });
+        detail.push(format!(
+            "Recorded: all CPUs only from {} {side} it on.",
+            format::duration(ns)
+        ));
+    } else if let Some([before, after]) = recorded(capture, trigger.clock.monotonic_ns) {
         detail.push(format!(
             "Recorded: {} before, {} after.",
             format::duration(before),
@@ -149,11 +155,12 @@ pub fn trust(quality: &Quality) -> Block {
     };
     let (lost, unknown) = (capture.lost_events, capture.losses_of_unknown_size);
     let unplaced = capture.lost_at_unknown_time;
+    let overwritten = capture.short_rings.len() as u64;
     let losses = tile(
-        judged(lost == 0 && unknown == 0 && unplaced == 0 && capture.complete),
+        judged(lost == 0 && unknown == 0 && unplaced == 0 && capture.complete && overwritten == 0),
         "Events lost",
         match (lost, unknown) {
-            (0, 0) if unplaced > 0 => "not known".to_owned(),
+            (0, 0) if unplaced > 0 || overwritten > 0 => "not known".to_owned(),
             (0, 0) if !capture.complete => "none seen".to_owned(),
             (0, 0) => "none".to_owned(),
             (0, n) => format!("{} × unknown", format::count(n)),
@@ -166,6 +173,12 @@ pub fn trust(quality: &Quality) -> Block {
                 counted(unplaced, "event"),
                 if unplaced == 1 { "was" } else { "were" }
             ),
+            0 if lost == 0 && overwritten > 0 => {
+                format!(
+                    "{} begin too late: older events were overwritten",
+                    counted(overwritten, "ring")
+                )
+            }
             0 if lost == 0 && !capture.complete => "what the missing part of the file held is not known".to_owned(),
             0 => format!("{} of all events", format::percent(quality.lost_share)),
             n => format!("{} of unknown size", counted(n, "loss").replace("losss", "losses")),
