@@ -1,0 +1,192 @@
+//! Recordings that were compressed afterwards are read as they are: the same answers, a limit, and what a cut leaves. What packs and
+//! unpacks is gzip and zstd themselves.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::{failed, json, run, sample, stdout, tempdir};
+
+/// The file, packed by a program as that does it; `None` where it is not installed.
+fn packed(file: &str, program: &str, to: &Path) -> Option<String> {
+    let done = Command::new(program)
+        .args(["-c", file])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    assert!(done.status.success() && done.stdout.len() > 1000, "{program} {file}");
+    std::fs::write(to, done.stdout).unwrap();
+    Some(to.to_str().unwrap().to_owned())
+}
+
+fn report(input: &str, to: &Path) -> (Value, String) {
+    let (page, facts) = (to.join("r.html"), to.join("r.json"));
+    let (p, f) = (page.to_str().unwrap(), facts.to_str().unwrap());
+    let done = run(&["report", input, "-o", p, "--json", f]);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let facts = serde_json::from_slice(&std::fs::read(&facts).unwrap()).unwrap();
+    (facts, std::fs::read_to_string(&page).unwrap())
+}
+
+#[test]
+fn the_report_of_a_compressed_recording_is_that_of_the_recording() {
+    let dir = tempdir("packed");
+    for (file, name) in [
+        ("rpc/rpc.nmb", "rpc.nmb"),
+        ("tracedat-loopback/trace.dat", "trace.dat"),
+        ("perf-loopback/perf.data", "perf.data"),
+    ] {
+        let plain = sample(file);
+        let (mut facts, page) = report(&plain, &dir);
+        for (program, ext) in [("zstd", "zst"), ("gzip", "gz")] {
+            let to = dir.join(format!("{name}.{ext}"));
+            let Some(input) = packed(&plain, program, &to) else {
+                println!("skipped: no {program} to pack a recording with");
+                continue;
+            };
+            let (of_packed, page_of_packed) = report(&input, &dir);
+            facts["capture"]["source"] = of_packed["capture"]["source"].clone();
+            assert!(of_packed == facts, "{input}: other facts");
+            let named = page.replace(&plain, &input).replace(name, &format!("{name}.{ext}"));
+            let same = named == page_of_packed
+                || page.replace(&plain, "").replace(name, "")
+                    == page_of_packed
+                        .replace(&input, "")
+                        .replace(&format!("{name}.{ext}"), "")
+                        .replace(name, "");
+            assert!(same, "{input}: another page");
+            // As a pipe, too; and never in the place of it.
+            let piped = super::netmortem(&["check", "-"])
+                .stdin(std::fs::File::open(&input).unwrap())
+                .output()
+                .unwrap();
+            let of_pipe = String::from_utf8(piped.stdout).unwrap();
+            assert_eq!(
+                of_pipe.lines().skip(1).collect::<Vec<_>>(),
+                stdout(&["check", &plain]).lines().skip(1).collect::<Vec<_>>()
+            );
+            let (_, told) = failed(&["report", &plain, "-o", &input]);
+            assert!(told.contains("is a recording: it would be overwritten"), "{told}");
+        }
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// What a batch finds among files of a ticket system.
+#[test]
+fn a_batch_reads_what_is_compressed_and_counts_what_it_unpacks_to() {
+    let dir = tempdir("packed-batch");
+    let (inside, out) = (dir.join("in"), dir.join("out"));
+    std::fs::create_dir_all(&inside).unwrap();
+    let named = sample("named/named.nmb.zst");
+    std::fs::copy(&named, inside.join("a.nmb.zst")).unwrap();
+    std::fs::write(
+        inside.join("notes.txt.zst"),
+        zstd::encode_all(&b"what we saw"[..], 3).unwrap(),
+    )
+    .unwrap();
+    std::fs::write(inside.join("x.nmb.xz"), b"\xfd7zXZ\0 and more").unwrap();
+    std::fs::write(inside.join("bomb.nmb.zst"), bomb()).unwrap();
+    let (inside, out) = (inside.to_str().unwrap(), out.to_str().unwrap());
+    let done = run(&["batch", inside, "-o", out]);
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(
+        told.starts_with("1 analyzed, 0 already done, 2 that cannot be read, 1 that are no recordings"),
+        "{told}"
+    );
+    assert!(
+        told.contains("x.nmb.xz: it is compressed with xz")
+            && told.contains("bomb.nmb.zst: it is compressed, and unpacks to more than"),
+        "{told}"
+    );
+    let index: Value = serde_json::from_slice(&std::fs::read(format!("{out}/index.json")).unwrap()).unwrap();
+    assert_eq!(index["no_recordings"], serde_json::json!(["notes.txt.zst"]));
+    // What zstd itself unpacks it to is the same recording.
+    let plain = dir.join("plain");
+    std::fs::create_dir_all(&plain).unwrap();
+    let to = std::fs::File::create(plain.join("a.nmb")).unwrap();
+    zstd::stream::copy_decode(std::fs::File::open(&named).unwrap(), to).unwrap();
+    let of_plain = dir.join("of-plain");
+    let of_plain = of_plain.to_str().unwrap();
+    assert!(
+        run(&["batch", plain.to_str().unwrap(), "-o", of_plain])
+            .status
+            .success()
+    );
+    let other: Value = serde_json::from_slice(&std::fs::read(format!("{of_plain}/index.json")).unwrap()).unwrap();
+    let mut row = index["ranked"][0].clone();
+    row["name"] = other["ranked"][0]["name"].clone();
+    assert_eq!(row, other["ranked"][0]);
+    // The memory of all that is unpacked is counted: with what the analysis of the plain file just needs, a part is left.
+    let bytes = std::fs::metadata(plain.join("a.nmb")).unwrap().len();
+    let fits = |of: &str, memory: u64| {
+        let to = dir.join("fits");
+        let _ = std::fs::remove_dir_all(&to);
+        let memory = memory.to_string();
+        run(&[
+            "batch",
+            of,
+            "-o",
+            to.to_str().unwrap(),
+            "--memory",
+            &memory,
+            "--no-reports",
+            "--no-dataset",
+        ]);
+        let index: Value = serde_json::from_slice(&std::fs::read(to.join("index.json")).unwrap()).unwrap();
+        let row = index["ranked"].as_array().unwrap().first().cloned();
+        row.is_some_and(|row| row.get("part").is_none())
+    };
+    let (mut least, mut enough) = (48 << 20, 2 << 30);
+    while enough - least > bytes / 4 {
+        let middle: u64 = u64::midpoint(least, enough);
+        match fits(plain.to_str().unwrap(), middle) {
+            true => enough = middle,
+            false => least = middle,
+        }
+    }
+    assert!(!fits(inside, enough), "nothing was counted for {bytes} bytes");
+    assert!(fits(inside, enough + bytes + bytes / 2));
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// 2 GiB of zeros in 70 kB.
+fn bomb() -> Vec<u8> {
+    let mut e = zstd::Encoder::new(vec![], 1).unwrap();
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(0), 2 << 30), &mut e).unwrap();
+    e.finish().unwrap()
+}
+
+#[test]
+fn a_bomb_is_refused_soon_and_of_a_cut_file_the_beginning_is_read() {
+    let dir = tempdir("packed-cut");
+    let path = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("bomb.nmb.zst"), bomb()).unwrap();
+    let began = Instant::now();
+    let (code, told) = failed(&["check", &path("bomb.nmb.zst")]);
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    assert!(
+        code == 1
+            && told.contains("unpacks to more than 64 MiB")
+            && told.contains("next: if it is a recording, unpack it: zstd -dc "),
+        "{told}"
+    );
+
+    let whole = std::fs::read(sample("named/named.nmb.zst")).unwrap();
+    std::fs::write(path("cut.nmb.zst"), &whole[..whole.len() / 10 * 9]).unwrap();
+    let of_cut = json(&["check", &path("cut.nmb.zst"), "--json"]);
+    let of_whole = json(&["check", &sample("named/named.nmb.zst"), "--json"]);
+    let events = |of: &Value| of["total_events"].as_u64().unwrap();
+    assert!(
+        events(&of_cut) > events(&of_whole) / 2 && events(&of_cut) < events(&of_whole),
+        "{of_cut}"
+    );
+    let told = of_cut.to_string();
+    assert!(told.contains("the compressed file is cut: "), "{told}");
+    let (_, page) = report(&path("cut.nmb.zst"), &dir);
+    assert!(page.contains("the compressed file is cut: "));
+    std::fs::remove_dir_all(dir).unwrap();
+}
