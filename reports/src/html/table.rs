@@ -70,6 +70,11 @@ fn heading(column: &Column, time: bool, unit: Option<TimeUnit>) -> Markup {
     }
 }
 
+/// A path in parts between which a line may break: behind slashes, hyphens and underscores.
+fn breakable(path: &str) -> impl Iterator<Item = &str> {
+    path.split_inclusive(['/', '-', '_'])
+}
+
 fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, page: &Page) -> Markup {
     let right = column.is_some_and(|column| column.kind != ColumnKind::Text);
     let shown = cell.shown(unit);
@@ -92,7 +97,7 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, page: &Pag
             @match cell {
                 Cell::Code(_) => code { (shown) },
                 Cell::Id(id) => (ids::cell(id, &page.input)),
-                Cell::Link { href, .. } => a href=(href) { (shown) },
+                Cell::Link { href, .. } => a href=(href) { @for part in breakable(&shown) { (part) wbr; } },
                 Cell::More(first, rest) => details { summary { (first.as_str()) } (page.said(rest.as_str())) },
                 Cell::Spark(_, said) => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },
