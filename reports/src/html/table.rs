@@ -25,7 +25,7 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
         .map(|row| (anchor(row, &mut page.anchors), row))
         .collect();
     markup! {
-        div.scroll tabindex="0" role="group" aria-label=(table.caption.as_str()) {
+        div.scroll tabindex="0" role="group" aria-label=(label(table)) {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
                 thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, is_time(table, at), unit(at))) } } }
@@ -35,6 +35,17 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
             }
         }
         @if let Some(note) = &table.note { p.note { (page.said(note.as_str())) } }
+    }
+}
+
+/// What a screen reader calls it: its caption, else its columns.
+fn label(table: &Table) -> String {
+    match table.caption.as_str() {
+        "" => {
+            let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+            titles.join(", ")
+        }
+        caption => caption.to_owned(),
     }
 }
 

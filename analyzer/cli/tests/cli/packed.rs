@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{failed, json, run, sample, stdout, tempdir};
+use super::{failed, json, run, sample, tempdir};
 
 /// The file, packed by a program as that does it; `None` where it is not installed.
 fn packed(file: &str, program: &str, to: &Path) -> Option<String> {
@@ -52,22 +52,17 @@ fn the_report_of_a_compressed_recording_is_that_of_the_recording() {
                 facts.to_string().replace(&plain, "it") == of_packed.to_string().replace(&input, "it"),
                 "{input}: other facts"
             );
-            let bare = |page: &str, path: &str, name: &str| page.replace(path, "it").replace(name, "it");
-            let of = (
-                bare(&page, &plain, name),
-                bare(&page_of_packed, &input, &format!("{name}.{ext}")),
-            );
+            let of_packed = page_of_packed
+                .replace(&input, "it")
+                .replace(&format!("{name}.{ext}"), name);
+            let of = (page.replace(&plain, "it"), of_packed);
             assert!(of.0 == of.1, "{input}: another page");
             // As a pipe, too; and never in the place of it.
-            let piped = super::netmortem(&["check", "-"])
-                .stdin(std::fs::File::open(&input).unwrap())
-                .output()
-                .unwrap();
-            let of_pipe = String::from_utf8(piped.stdout).unwrap();
-            assert_eq!(
-                of_pipe.lines().skip(1).collect::<Vec<_>>(),
-                stdout(&["check", &plain]).lines().skip(1).collect::<Vec<_>>()
-            );
+            let piped = |file: &str| {
+                let file = std::fs::File::open(file).unwrap();
+                super::netmortem(&["check", "-"]).stdin(file).output().unwrap().stdout
+            };
+            assert!(piped(&input) == piped(&plain) && piped(&plain).len() > 1000);
             let (_, told) = failed(&["report", &plain, "-o", &input]);
             assert!(told.contains("is a recording: it would be overwritten"), "{told}");
         }
