@@ -103,7 +103,7 @@ pub fn beginning(mut file: impl Read, n: u64) -> Vec<u8> {
 
 /// Bytes that a file of `packed` bytes may unpack to.
 pub fn limit(packed: u64, most: u64) -> u64 {
-    packed.saturating_mul(PER_BYTE).max(FLOOR).min(MOST).min(most)
+    packed.saturating_mul(PER_BYTE).clamp(FLOOR, MOST).min(most)
 }
 
 fn reader<'a>(packed: impl Read + 'a, packing: Packing) -> Option<Box<dyn Read + 'a>> {
