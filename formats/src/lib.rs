@@ -4,7 +4,7 @@
 //! folder only turns bytes into records. Nothing here sorts, converts clocks, guesses, prints or panics.
 //!
 //! ```text
-//! file -> Bytes -> open() sniffs -> bundle | trace_dat | perf_data | pcapng -> Capture { event_formats, streams, snapshots, problems }
+//! file -> Bytes -> packed? unpack -> open() sniffs -> bundle | trace_dat | perf_data | pcapng -> Capture { event_formats, streams, snapshots, problems }
 //!                                                            streams[i].chunks[j] -> chunk_bytes() (parallel)
 //!                                                              -> Stream::for_each() -> StreamItem
 //! ```
@@ -21,6 +21,7 @@ pub mod item;
 pub mod join;
 pub mod kallsyms;
 pub mod open;
+pub mod packed;
 pub mod pcapng;
 pub mod perf_data;
 pub mod sockaddr;
@@ -37,4 +38,4 @@ pub use endian::Endian;
 pub use error::{FormatError, FormatErrorKind, Limit};
 pub use event_format::{EventFormat, FieldFormat};
 pub use item::{Locus, LostEvents, RawRecord, StreamItem};
-pub use open::{open_bytes, open_path};
+pub use open::{open_bytes, open_path, open_within};

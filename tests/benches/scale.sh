@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Many recordings: `netmortem batch` over copies of the sample recordings, its time, CPU seconds and peak memory; then one question of the
-# dataset to every engine that is there, which must all answer alike. Exit code 1 when they do not, or when the memory is above the limit.
+# dataset to every engine that is there, which must all answer alike. Exit code 1 when they do not, when the memory is above the limit,
+# or when the batch had less than CPU_SHARE per cent (default 80) of all CPUs. That wants an idle machine: where others ran before it began
+# (load of the last minute above a quarter of the CPUs) or beside it (the CPUs idled less than the batch left them), the share is printed
+# and not judged.
 #
 #   tests/benches/scale.sh [COPIES_OF_EACH]        default 50 (of four recordings: 200)
 #
@@ -10,6 +13,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 copies=${1:-50}
 limit_mib=2048
+least_share=${CPU_SHARE:-80}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 netmortem=${NETMORTEM:-${CARGO_TARGET_DIR:-$root/target}/release/netmortem}
@@ -26,15 +30,29 @@ done
 cp -rL "$tmp/in" "$tmp/recordings"
 du -sm "$tmp/recordings" | awk '{print $1 " MB of recordings"}'
 
+load=$(cut -d' ' -f1 /proc/loadavg)
+cpu_before=$(head -1 /proc/stat)
 /usr/bin/time -f '%e %U %S %M' -o "$tmp/time" "$netmortem" batch "$tmp/recordings" -o "$tmp/out" --memory 2G > "$tmp/said" 2>&1
-python3 - "$tmp" "$copies" "$limit_mib" <<'PY'
+cpu_after=$(head -1 /proc/stat)
+python3 - "$tmp" "$copies" "$limit_mib" "$least_share" "$load" "$cpu_before" "$cpu_after" <<'PY'
 import glob, os, sys
 tmp, copies, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+least, load, before, after = float(sys.argv[4]) / 100, float(sys.argv[5]), sys.argv[6].split()[1:], sys.argv[7].split()[1:]
 wall, user, system, kib = (float(x) for x in open(f"{tmp}/time").read().split())
 size = lambda pattern: sum(os.path.getsize(p) for p in glob.glob(f"{tmp}/out/{pattern}", recursive=True)) / 1e6
 print(f"batch of {4 * copies}: {wall:.1f} s, {user + system:.1f} CPU seconds ({(user + system) / wall / os.cpu_count():.0%} of {os.cpu_count()} CPUs), "
       f"{kib / 1024:.0f} MiB at most; {size('dataset/**/*.parquet'):.0f} MB of Parquet, {size('reports/*.html'):.0f} MB of pages")
-sys.exit(kib / 1024 > limit)
+# user nice system idle iowait irq softirq steal, in ticks of all CPUs.
+ticks = [(int(b) - int(a)) / os.sysconf("SC_CLK_TCK") for a, b in zip(before, after)]
+others = sum(ticks[:3]) + sum(ticks[5:8]) - (user + system)
+share, busy_before = (user + system) / wall / os.cpu_count(), load / os.cpu_count()
+too_little = False
+if busy_before > 0.25 or others > 0.05 * wall * os.cpu_count():
+    print(f"CPU share {share:.0%}: not judged, the machine is not idle (load {load} before, {others:.1f} CPU seconds of others meanwhile)")
+else:
+    too_little = share < least
+    print(f"CPU share {share:.0%}: {'BELOW' if too_little else 'at least'} {least:.0%}")
+sys.exit(kib / 1024 > limit or too_little)
 PY
 
 "$netmortem" query "$tmp/out" 'SELECT COUNT(DISTINCT bundle) AS recordings, COUNT(*) AS n, SUM(total_ns) AS ns FROM rx' --format csv > "$tmp/answer"

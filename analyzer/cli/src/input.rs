@@ -10,7 +10,8 @@ use netmortem_analyzer::ingest::{Options, check};
 use netmortem_analyzer::{Facts, analyze};
 use netmortem_formats::join::{join, joined_packets};
 use netmortem_formats::open::FORMATS;
-use netmortem_formats::{Capture, FormatErrorKind, open_path};
+use netmortem_formats::packed::{self, Packing};
+use netmortem_formats::{Capture, FormatError, FormatErrorKind, open_within};
 
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
@@ -93,7 +94,8 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
     } else {
         path.display().to_string()
     };
-    let opened = open_path(path).map_err(|e| {
+    let most = memory::free().unwrap_or(u64::MAX);
+    let opened = open_within(path, most).map_err(|e| {
         let next = match e.kind() {
             ErrorKind::NotFound => "check the path; `netmortem record -o FILE` makes a recording",
             ErrorKind::PermissionDenied => {
@@ -113,41 +115,69 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
                 "copy it again; an empty file has nothing to read",
             );
         }
+        let packing = packing(path);
         if e.kind == FormatErrorKind::UnknownFormat {
-            let what = format!("{shown} is not a recording: {}", of_no_format());
-            let next = match packed(path) {
-                Some(unpack) => format!(
-                    "it is compressed: {unpack} {} | netmortem check -",
-                    output::quoted(path)
-                ),
+            let inside = packing.filter(|p| *p != Packing::Xz);
+            let what = format!("{shown} is not a recording: {}", of_no_format(inside));
+            let next = match packing {
+                Some(Packing::Xz) => format!("it is compressed: {} | netmortem check -", unpacked(packing, path)),
+                Some(_) => format!("see what is in it: {} | file -", unpacked(packing, path)),
                 None => format!("see what it is: file {shown}"),
             };
             return failure(what, next);
+        }
+        if let Some(why) = too_large(&e) {
+            return failure(
+                format!("{shown} is not read: {why}"),
+                format!("if it is a recording, unpack it: {} >FILE", unpacked(packing, path)),
+            );
         }
         let next = match e.kind {
             FormatErrorKind::Truncated => "the file is cut before anything can be read from it: copy it again",
             _ => "if another tool reads this file, its first kilobytes belong in a bug report",
         };
-        failure(format!("{shown} is not a recording that can be read: {e}"), next)
+        let why = match e.what {
+            packed::WHAT => "it is compressed, and cut or damaged before the first bytes of what is in it".to_owned(),
+            _ => e.to_string(),
+        };
+        failure(format!("{shown} is not a recording that can be read: {why}"), next)
     })
 }
 
-/// Why a file whose bytes nobody knows is no recording.
-pub fn of_no_format() -> String {
+/// Why a file whose bytes nobody knows is no recording; `inside` a compressed one.
+pub fn of_no_format(inside: Option<Packing>) -> String {
     let known: Vec<&str> = FORMATS.iter().map(|f| f.name).collect();
-    format!("its first bytes are of none of: {}", known.join(", "))
+    let whose = match inside {
+        Some(p) => format!("the first bytes of what {} compressed in it", p.name()),
+        None => "its first bytes".to_owned(),
+    };
+    format!("{whose} are of none of: {}", known.join(", "))
 }
 
-/// What unpacks a compressed file, by its first bytes; a ticket system may have packed it.
-fn packed(path: &Path) -> Option<&'static str> {
+/// Why a compressed file is not unpacked.
+pub fn too_large(e: &FormatError) -> Option<String> {
+    let over = e.kind == FormatErrorKind::TooLarge && e.what == packed::WHAT;
+    over.then(|| {
+        format!(
+            "it is compressed, and unpacks to more than {} MiB: the limit is {} times its size, {} GiB, or what memory there is",
+            output::group_digits(e.need >> 20),
+            packed::PER_BYTE,
+            packed::MOST >> 30
+        )
+    })
+}
+
+/// How a file is compressed, by its first bytes; a ticket system may have packed it.
+pub fn packing(path: &Path) -> Option<Packing> {
     let mut first = [0; 6];
     std::fs::File::open(path).ok()?.read_exact(&mut first).ok()?;
-    match first {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd -dc"),
-        [0x1f, 0x8b, ..] => Some("gzip -dc"),
-        [0xfd, b'7', b'z', b'X', b'Z', 0] => Some("xz -dc"),
-        _ => None,
-    }
+    packed::packing(&first)
+}
+
+/// The command that unpacks a file to standard output.
+fn unpacked(packing: Option<Packing>, path: &Path) -> String {
+    let program = packing.map_or("zstd", Packing::name);
+    format!("{program} -dc {}", output::quoted(path))
 }
 
 /// That words stand in the wrong order: where the recording belongs is no file, and where something else belongs is one. `right`

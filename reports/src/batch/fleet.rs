@@ -6,6 +6,7 @@ use crate::chart::{ChartSpec, Division, EcdfCurve, EcdfPlot, Plot, Size, Tone, U
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Figure, Section, Severity, Table};
 use crate::format;
+use crate::sections::shared::words;
 
 /// Curves of one chart.
 const CURVES: usize = 5;
@@ -75,7 +76,7 @@ fn lead(stages: &[FleetStage]) -> Text {
         let share = format::percent(most.sum_ns as f64 / total.sum_ns as f64);
         lead.push_str(&format!(
             "; the largest part of the time ({share}) went to {}",
-            most.name
+            words(&most.name)
         ));
     }
     Text::from(lead + ".")
@@ -83,7 +84,7 @@ fn lead(stages: &[FleetStage]) -> Text {
 
 fn ecdfs(id: &str, stages: &[FleetStage]) -> Figure {
     let curves = stages.iter().take(CURVES).zip(Tone::SERIES).map(|(s, tone)| EcdfCurve {
-        name: Text::from(s.name.clone()),
+        name: Text::from(words(&s.name)),
         tone,
         points: points(s),
     });
@@ -123,7 +124,7 @@ fn table(stages: &[FleetStage]) -> Block {
             None => (Cell::Unknown, Cell::Unknown),
         };
         vec![
-            Cell::Text(Text::from(s.name.clone())),
+            Cell::Text(Text::from(words(&s.name))),
             Cell::Count(s.recordings as u64),
             Cell::Count(s.n),
             Cell::Ns(s.p50_ns),

@@ -146,3 +146,16 @@ fn a_batch_without_any_recording_says_so() {
     let page = html(&document(&fleet::of(vec![]), &[], &[], &|_| None));
     assert!(page.contains("No recording was read."));
 }
+
+/// As the reports have it: the words of a stage, not its column. And a long name breaks between its parts.
+#[test]
+fn stages_have_words_and_names_break_where_they_may() {
+    let mut one = summary("opens_opens/one.nmb", Tone::Ok, 5_000);
+    let mut asleep = one.rx[0].clone();
+    asleep.name = "reader_asleep".to_owned();
+    one.rx.push(asleep);
+    let page = html(&document(&fleet::of(vec![one]), &[], &[], &|n| Some(n.to_owned())));
+    assert!(page.contains("went to reader asleep.") && page.contains("<td class=\"s\">reader asleep</td>"));
+    assert!(!page.contains("reader_asleep"), "a column's name");
+    assert!(page.contains(">opens_<wbr>opens/<wbr>one.nmb<wbr></a>"));
+}

@@ -17,6 +17,8 @@ const BETWEEN: f64 = 12.0;
 const BELOW: f64 = 42.0;
 /// Width of the bin that a log axis cannot show (0 and below).
 const ZERO_BIN: f64 = 26.0;
+/// What is written under it.
+const BELOW_AXIS: &str = "≤0";
 
 fn bars_height(size: Size) -> f64 {
     match size {
@@ -50,7 +52,8 @@ pub fn draw<DB: DrawingBackend>(plot: &Distribution, canvas: &mut Canvas<DB>) ->
         bottom: top + bars_height(size),
     };
     let counted = canvas.fit(plot.counted.as_str(), Letters::NOTE, 200.0);
-    canvas.text(8.0, top - 10.0, Align::Start, Letters::NOTE, &counted)?;
+    // Clear of the uppermost label of the axis, which may stand at its very end.
+    canvas.text(8.0, top - 12.0, Align::Start, Letters::NOTE, &counted)?;
 
     let Some((lo, hi)) = range(plot) else {
         frame::ground(canvas, bars)?;
@@ -92,7 +95,13 @@ pub fn draw<DB: DrawingBackend>(plot: &Distribution, canvas: &mut Canvas<DB>) ->
         canvas.close()?;
         ecdf
     };
-    frame::x_axis(canvas, last, &values, plot.unit)?;
+    let mut free_from = f64::NEG_INFINITY;
+    if zero_bin {
+        let x = bars.left + (2.0 + ZERO_BIN) / 2.0;
+        canvas.text(x, last.bottom + frame::TICKS, Align::Middle, Letters::NOTE, BELOW_AXIS)?;
+        free_from = x + canvas.text_width(BELOW_AXIS, Letters::NOTE) / 2.0 + frame::APART;
+    }
+    frame::x_axis_from(canvas, last, (&values, plot.unit), free_from)?;
     frame::x_title(canvas, last, plot.label.as_str())?;
     draw_marks(
         plot,
@@ -153,17 +162,6 @@ fn draw_bars<DB: DrawingBackend>(
         canvas.open("h", &[("t", &said)])?;
         canvas.rect((x0, counts.px(bin.count as f64)), (x1, bars.bottom), plot.tone.color())?;
         canvas.close()?;
-        if below_axis && plot.ecdf.is_empty() {
-            canvas.text((x0 + x1) / 2.0, bars.bottom + 14.0, Align::Middle, Letters::NOTE, "≤0")?;
-        } else if below_axis {
-            canvas.text(
-                (x0 + x1) / 2.0,
-                counts.px(bin.count as f64) - 8.0,
-                Align::Middle,
-                Letters::NOTE,
-                "≤0",
-            )?;
-        }
     }
     Ok(())
 }

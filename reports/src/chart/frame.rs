@@ -29,7 +29,9 @@ impl Frame {
 }
 
 /// Space between two labels of the x axis.
-const APART: f64 = 8.0;
+pub const APART: f64 = 8.0;
+/// From the x axis down to the middle of its labels.
+pub const TICKS: f64 = 14.0;
 
 /// Vertical grid lines.
 pub fn x_grid<DB: DrawingBackend>(
@@ -53,12 +55,21 @@ pub fn x_axis<DB: DrawingBackend>(
     axis: &Axis,
     unit: Unit,
 ) -> Result<(), ChartError> {
+    x_axis_from(canvas, frame, (axis, unit), f64::NEG_INFINITY)
+}
+
+/// The same, where something else stands in the row of its labels up to `free_from`.
+pub fn x_axis_from<DB: DrawingBackend>(
+    canvas: &mut Canvas<DB>,
+    frame: Frame,
+    (axis, unit): (&Axis, Unit),
+    mut free_from: f64,
+) -> Result<(), ChartError> {
     canvas.line(
         &[(frame.left, frame.bottom), (frame.right, frame.bottom)],
         theme::AXIS,
         1.0,
     )?;
-    let mut free_from = f64::NEG_INFINITY;
     for tick in axis.ticks(unit, x_room(frame)) {
         let x = axis.px(tick.value);
         let long = if tick.label.is_some() { 5.0 } else { 3.0 };
@@ -67,7 +78,7 @@ pub fn x_axis<DB: DrawingBackend>(
         let half = canvas.text_width(&label, Letters::NOTE) / 2.0;
         let middle = x.min(canvas.width() - half - 3.0).max(half + 3.0);
         if middle - half >= free_from {
-            canvas.text(middle, frame.bottom + 14.0, Align::Middle, Letters::NOTE, &label)?;
+            canvas.text(middle, frame.bottom + TICKS, Align::Middle, Letters::NOTE, &label)?;
             free_from = middle + half + APART;
         }
     }

@@ -1,5 +1,7 @@
 //! What a drawing must hold: well-formed, nothing clipped, nothing overlapping, no line across a gap.
 
+mod samples;
+
 use super::axis::Axis;
 use super::canvas::TextBox;
 use super::decimate::decimate;

@@ -22,6 +22,36 @@ pub fn linked(text: &str, input: &str) -> Markup {
     } }
 }
 
+/// Text whose parts between backticks are code, as commands in sentences are; the others as `plain` has them.
+pub fn coded(text: &str, plain: impl Fn(&str) -> Markup) -> Markup {
+    markup! { @for (is_code, part) in by_code(text) {
+        @if is_code { code { (part) } } @else { (plain(part)) }
+    } }
+}
+
+/// The parts in their order, and whether each is code. A backtick in the midst of a word, or without a second one, is a letter.
+fn by_code(text: &str) -> Vec<(bool, &str)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    let mut from = 0;
+    while let Some(open) = rest.get(from..).and_then(|r| r.find('`')).map(|at| from + at) {
+        let behind = rest.get(open + 1..).unwrap_or_default();
+        let begins = rest.get(..open).is_some_and(|r| !r.ends_with(char::is_alphanumeric));
+        let inside = behind
+            .split_once('`')
+            .filter(|(inside, after)| begins && !inside.trim().is_empty() && !after.starts_with(char::is_alphanumeric));
+        let Some((inside, after)) = inside else {
+            from = open + 1;
+            continue;
+        };
+        parts.extend(rest.get(..open).filter(|p| !p.is_empty()).map(|p| (false, p)));
+        parts.push((true, inside));
+        (rest, from) = (after, 0);
+    }
+    parts.extend(Some(rest).filter(|p| !p.is_empty()).map(|p| (false, p)));
+    parts
+}
+
 /// A cell that is an id.
 pub fn cell(id: &Text, input: &str) -> Markup {
     match id.as_str().parse() {

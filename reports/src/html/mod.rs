@@ -73,12 +73,12 @@ struct Page {
 }
 
 impl Page {
-    /// A sentence, its ids as links.
+    /// A sentence, its ids as links and its commands as code.
     fn said(&self, text: &str) -> Markup {
-        match self.links {
-            true => ids::linked(text, &self.input),
-            false => markup! { (text) },
-        }
+        ids::coded(text, |part| match self.links {
+            true => ids::linked(part, &self.input),
+            false => markup! { (part) },
+        })
     }
 }
 

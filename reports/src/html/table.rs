@@ -25,7 +25,7 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
         .map(|row| (anchor(row, &mut page.anchors), row))
         .collect();
     markup! {
-        div.scroll tabindex="0" role="group" aria-label=(table.caption.as_str()) {
+        div.scroll tabindex="0" role="group" aria-label=(label(table)) {
             table {
                 @if !table.caption.is_empty() { caption { (table.caption.as_str()) } }
                 thead { tr { @for (at, column) in table.columns.iter().enumerate() { (heading(column, is_time(table, at), unit(at))) } } }
@@ -35,6 +35,17 @@ pub fn table(table: &Table, page: &mut Page) -> Markup {
             }
         }
         @if let Some(note) = &table.note { p.note { (page.said(note.as_str())) } }
+    }
+}
+
+/// What a screen reader calls it: its caption, else its columns.
+fn label(table: &Table) -> String {
+    match table.caption.as_str() {
+        "" => {
+            let titles: Vec<&str> = table.columns.iter().map(|column| column.title.as_str()).collect();
+            titles.join(", ")
+        }
+        caption => caption.to_owned(),
     }
 }
 
@@ -70,6 +81,11 @@ fn heading(column: &Column, time: bool, unit: Option<TimeUnit>) -> Markup {
     }
 }
 
+/// A path in parts between which a line may break: behind slashes, hyphens and underscores.
+fn breakable(path: &str) -> impl Iterator<Item = &str> {
+    path.split_inclusive(['/', '-', '_'])
+}
+
 fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, page: &Page) -> Markup {
     let right = column.is_some_and(|column| column.kind != ColumnKind::Text);
     let shown = cell.shown(unit);
@@ -92,7 +108,7 @@ fn data(column: Option<&Column>, cell: &Cell, unit: Option<TimeUnit>, page: &Pag
             @match cell {
                 Cell::Code(_) => code { (shown) },
                 Cell::Id(id) => (ids::cell(id, &page.input)),
-                Cell::Link { href, .. } => a href=(href) { (shown) },
+                Cell::Link { href, .. } => a href=(href) { @for part in breakable(&shown) { (part) wbr; } },
                 Cell::More(first, rest) => details { summary { (first.as_str()) } (page.said(rest.as_str())) },
                 Cell::Spark(_, said) => code role="img" aria-label=(said.as_str()) title=(said.as_str()) { (shown) },
                 Cell::Badge(severity, _) => span class={ "badge " (class(*severity)) } { (shown) },

@@ -2,6 +2,7 @@
 //! units and of all others together; and which stages their time went to. In: `Answers::breakdown`.
 
 use netmortem_analyzer::analyses::breakdown::{CURVES, Curve, Group, Kind};
+use netmortem_analyzer::analyses::tcp::Connection;
 
 use super::shared::{bins, figure, id_cell, name_cell, words};
 use crate::chart::{
@@ -15,10 +16,13 @@ use crate::format;
 const DRAWN_SHARE: f64 = 0.02;
 
 /// Tables and pictures of whole times by what units have in common; those with one group only say nothing and are left out.
-pub fn blocks(kinds: &[Kind], rows: &str, command: &str) -> Vec<Block> {
+/// `connections` are those whose ends pictures name.
+pub fn blocks(kinds: &[Kind], rows: &str, command: &str, connections: &[Connection]) -> Vec<Block> {
     let several = kinds.iter().filter(|kind| kind.groups.len() > 1);
     let tables: Vec<Block> = several
-        .flat_map(|kind| std::iter::once(Block::Table(group_table(kind, rows, command))).chain(pictures(kind, rows)))
+        .flat_map(|kind| {
+            std::iter::once(Block::Table(group_table(kind, rows, command))).chain(pictures(kind, rows, connections))
+        })
         .collect();
     let single: Vec<String> = kinds
         .iter()
@@ -80,7 +84,7 @@ fn group_table(kind: &Kind, rows: &str, command: &str) -> Table {
 }
 
 /// ECDFs over one another, histograms below one another, and the stages of each group's time.
-fn pictures(kind: &Kind, rows: &str) -> Vec<Block> {
+fn pictures(kind: &Kind, rows: &str, connections: &[Connection]) -> Vec<Block> {
     if kind.curves.len() < 2 {
         return Vec::new();
     }
@@ -91,7 +95,12 @@ fn pictures(kind: &Kind, rows: &str) -> Vec<Block> {
             format::count(of.others)
         ),
     };
-    let of = Pictures { kind, rows, rule };
+    let of = Pictures {
+        kind,
+        rows,
+        rule,
+        connections,
+    };
     vec![
         Block::Figures(vec![of.ecdfs(), of.histograms()]),
         Block::Figure(Box::new(of.stages())),
@@ -102,6 +111,7 @@ struct Pictures<'a> {
     kind: &'a Kind,
     rows: &'a str,
     rule: String,
+    connections: &'a [Connection],
 }
 
 impl Pictures<'_> {
@@ -125,6 +135,7 @@ impl Pictures<'_> {
                 0 if curve.name.is_empty() => ("not known".into(), Tone::nth(nth), curve),
                 // A number alone is no name.
                 0 if self.kind.by == "CPU" => (Text::from(format!("CPU {}", curve.name)), Tone::nth(nth), curve),
+                0 if self.kind.by == "connection" => (self.with_peer(&curve.name), Tone::nth(nth), curve),
                 0 => (Text::name(&curve.name), Tone::nth(nth), curve),
                 others => (
                     Text::from(format!("the other {}", format::count(others))),
@@ -132,6 +143,16 @@ impl Pictures<'_> {
                     curve,
                 ),
             })
+    }
+
+    /// `conn:3 10.0.0.1:443`: the id, which tables have, and the other end. It alone, where that is not known.
+    fn with_peer(&self, id: &str) -> Text {
+        let number = id.strip_prefix("conn:").and_then(|n| n.parse().ok());
+        let of = number.and_then(|n: u32| self.connections.iter().find(|c| c.connection == n));
+        match of.and_then(|c| c.label.split_once(" > ")) {
+            Some((_, peer)) => Text::name(&format!("{id} {peer}")),
+            None => Text::name(id),
+        }
     }
 
     fn ecdfs(&self) -> Figure {

@@ -55,7 +55,7 @@ fn figures(blocks: &[Block]) -> Vec<&Figure> {
 #[test]
 fn groups_have_a_table_with_their_worst_unit_and_three_pictures() {
     let two = kind(vec![curve("0", 0, &[1_000, 2_000, 40_000]), curve("", 3, &[9_000_000])]);
-    let blocks = blocks(&[two], "units", "rx");
+    let blocks = blocks(&[two], "units", "rx", &[]);
     let Some(Block::Table(table)) = blocks.first() else {
         panic!("no table")
     };
@@ -98,7 +98,7 @@ fn groups_have_a_table_with_their_worst_unit_and_three_pictures() {
 fn one_group_alone_is_said_and_not_drawn() {
     let mut one = kind(vec![curve("eth0", 0, &[5_000])]);
     one.curves.clear();
-    let blocks = blocks(&[one], "units", "rx");
+    let blocks = blocks(&[one], "units", "rx", &[]);
     assert!(matches!(blocks.as_slice(), [Block::Paragraph(text)] if text.as_str() == "All units belong to CPU eth0."));
 }
 
@@ -109,9 +109,34 @@ fn hostile_names_of_groups_stay_text() {
         curve(hostile, 0, &[1_000]),
         curve("\"><img onerror=1>", 0, &[2_000]),
     ]);
-    for figure in figures(&blocks(&[two], "units", "rx")) {
+    for figure in figures(&blocks(&[two], "units", "rx", &[])) {
         let svg = svg(&figure.chart, &figure.alt).unwrap();
         assert!(!svg.contains("<script") && !svg.contains("<img"), "{}", figure.id);
         roxmltree::Document::parse(&svg).unwrap();
+    }
+}
+
+/// An id alone tells nobody which connection it is.
+#[test]
+fn pictures_name_the_other_end_of_a_connection() {
+    let mut two = kind(vec![curve("conn:3", 0, &[1_000]), curve("conn:4", 0, &[2_000])]);
+    two.by = "connection";
+    let facts = super::super::fixture::facts();
+    let mut known = super::super::fixture::answers(&facts)
+        .tcp
+        .findings()
+        .unwrap()
+        .connections
+        .clone();
+    known.truncate(1);
+    known[0].connection = 3;
+    known[0].label = "10.0.0.7:40000 > [2001:db8::1]:443".into();
+    for figure in figures(&blocks(&[two], "units", "rx", &known)) {
+        let svg = svg(&figure.chart, &figure.alt).unwrap();
+        assert!(
+            svg.contains("conn:3 [2001:db8") && svg.contains("conn:4"),
+            "{}",
+            figure.id
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::clauses::{nested, steps};
 use crate::document::{Block, Document, Finding, Findings, Severity, Strip};
+use crate::format;
 use crate::sections;
 
 /// Whether ANSI colours are wanted.
@@ -56,13 +57,28 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors, width: Opt
     for strip in strips {
         strip_lines(&mut out, strip, (colors, width));
     }
-    for path in written {
-        line(
-            &mut out,
-            &format!("{} {}", paint(&pad("wrote"), FAINT, colors), path.display()),
-        );
+    for what in paths(written) {
+        line(&mut out, &format!("{} {what}", paint(&pad("wrote"), FAINT, colors)));
     }
     out
+}
+
+/// The files as lines; pictures are many, and stand as one line for each folder.
+fn paths(written: &[PathBuf]) -> Vec<String> {
+    let folder = |path: &PathBuf| match path.extension() {
+        Some(ext) if ext == "png" => path.parent().map(PathBuf::from),
+        _ => None,
+    };
+    let runs = written.chunk_by(|a, b| folder(a).is_some_and(|f| folder(b) == Some(f)));
+    runs.map(|run| match run {
+        [one] => one.display().to_string(),
+        [first, ..] => {
+            let into = folder(first).unwrap_or_default();
+            format!("{} pictures into {}", format::count(run.len() as u64), into.display())
+        }
+        [] => String::new(),
+    })
+    .collect()
 }
 
 fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look) {

@@ -116,3 +116,28 @@ fn long_lines_are_broken_under_their_word() {
         assert_eq!(text(&document, &[], Colors::None, none), wide);
     }
 }
+
+/// A hundred paths would push what matters out of the window.
+#[test]
+fn pictures_are_one_line_and_the_other_files_have_one_each() {
+    let pictures = (0..164).map(|n| PathBuf::from(format!("my pics/{n}.png")));
+    let written: Vec<PathBuf> = [PathBuf::from("r.html"), PathBuf::from("r.json")]
+        .into_iter()
+        .chain(pictures)
+        .collect();
+    let document = Document {
+        title: "incident.nmb".into(),
+        subtitle: "".into(),
+        sections: vec![],
+        footer: "".into(),
+        input: None,
+        one_recording: true,
+    };
+    let told = text(&document, &written, Colors::None, None);
+    assert!(
+        told.ends_with("wrote    r.html\nwrote    r.json\nwrote    164 pictures into my pics\n"),
+        "{told}"
+    );
+    let told = text(&document, &[PathBuf::from("pics/one.png")], Colors::None, None);
+    assert!(told.ends_with("wrote    pics/one.png\n"), "{told}");
+}

@@ -3,11 +3,11 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use netmortem_formats::open::FORMATS;
+use netmortem_formats::packed;
 
 use crate::failure::failure;
 
@@ -74,9 +74,8 @@ fn is_recording(path: &Path) -> bool {
     if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) {
         return false;
     }
-    let mut first = vec![];
-    let read = File::open(path).and_then(|f| f.take(FIRST).read_to_end(&mut first));
-    read.is_ok() && FORMATS.iter().any(|f| (f.sniff)(&first))
+    let first = File::open(path).map(|f| packed::beginning(f, FIRST));
+    first.is_ok_and(|first| FORMATS.iter().any(|f| (f.sniff)(&first)))
 }
 
 /// `None`: what can be written twice (/dev/null, a pipe), and what cannot be written at all, which opening it will tell.

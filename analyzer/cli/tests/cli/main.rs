@@ -10,6 +10,7 @@ mod evidence;
 mod exports;
 mod flows;
 mod manual;
+mod packed;
 mod parts;
 mod record;
 mod schema;

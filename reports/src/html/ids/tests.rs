@@ -74,3 +74,20 @@ fn nothing_of_a_text_is_lost_and_all_of_it_is_escaped() {
         "&lt;<a class=\"id\" href=\"#drop=7\" title=\"netmortem explain a &quot;b&quot;.nmb drop:7\">drop:7</a>"
     );
 }
+
+#[test]
+fn what_stands_between_backticks_is_code_and_a_lone_one_is_a_letter() {
+    let shown = |text: &str| coded(text, |part| linked(part, "a.nmb")).into_string();
+    assert_eq!(
+        shown("over 20 %, see `show observer`. And (`ip <b>`)"),
+        "over 20 %, see <code>show observer</code>. And (<code>ip &lt;b&gt;</code>)"
+    );
+    for letters in ["a`b and c`d", "`", "``", "one ` alone", "`x`y", "x`y`"] {
+        assert_eq!(shown(letters), letters);
+    }
+    let both = shown("rx:1 `explain rx:2`");
+    assert!(
+        both.starts_with("<a ") && both.ends_with("</a> <code>explain rx:2</code>"),
+        "{both}"
+    );
+}

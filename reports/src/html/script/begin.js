@@ -45,7 +45,7 @@
   all("main table").forEach(tabulate);
   var nav = doc.querySelector("nav");
   if (nav && tables.length) {
-    var box = el("div", { "class": "find", role: "search" });
+    var box = el("div", { "class": "find", role: "search", "aria-label": "All tables" });
     box.appendChild(find);
     box.appendChild(found);
     nav.insertBefore(box, nav.firstChild);

@@ -68,12 +68,12 @@ fn servers(of: &[Server]) -> Table {
             Column::time("max"),
             Column::text("the slowest"),
             Column::number("busy"),
-            Column::time("over their p50, all in all"),
+            Column::time("over p50"),
             Column::text("slow ones, by where most of their time was"),
             Column::text("its threads then"),
         ],
         rows: of.iter().map(row).collect(),
-        note: Some("Request sent to the last byte of the answer readable. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
+        note: Some("Request sent to the last byte of the answer readable. Over p50: by how much the answers that took longer than their median did, added up. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
     }
 }
 
@@ -143,13 +143,13 @@ fn services(of: &[Service]) -> Table {
             Column::time("p99"),
             Column::time("max"),
             Column::text("the slowest"),
-            Column::time("over their p50, all in all"),
+            Column::time("over p50"),
             Column::number("slow ones"),
             Column::time("their p50"),
             Column::text("its threads then"),
         ],
         rows: of.iter().map(row).collect(),
-        note: Some("Request readable to the begin of the send that answers. Slow: three times the p50 and 1 ms more; of these those with most of the time. Most time first.".into()),
+        note: Some("Request readable to the begin of the send that answers. Over p50: by how much those that took longer than their median did, added up. Slow: three times the p50 and 1 ms more; of these those with most of the time. Most time first.".into()),
     }
 }
 

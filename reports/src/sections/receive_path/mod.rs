@@ -99,7 +99,12 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
         (&receive.total, "whole time"),
         (&receive.rcvq, "receive queue: all stages of the reader"),
     ]));
-    blocks.extend(groups::blocks(&input.answers.breakdown.receive, "units", "rx"));
+    blocks.extend(groups::blocks(
+        &input.answers.breakdown.receive,
+        "units",
+        "rx",
+        input.answers.tcp.findings().map_or(&[], |tcp| &tcp.connections),
+    ));
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.receive, "Units"));
     if !receive.worst.is_empty() {
         blocks.push(Block::Table(worst(input, &receive.worst)));

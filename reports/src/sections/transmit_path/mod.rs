@@ -171,7 +171,12 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     blocks.extend(hosts(transmit));
     blocks.extend(paths::table(input, &input.answers.paths));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
-    blocks.extend(groups::blocks(&input.answers.breakdown.transmit, "segments", "tx"));
+    blocks.extend(groups::blocks(
+        &input.answers.breakdown.transmit,
+        "segments",
+        "tx",
+        input.answers.tcp.findings().map_or(&[], |tcp| &tcp.connections),
+    ));
     blocks.extend(exemplars::blocks(input, &input.answers.exemplars.transmit, "Segments"));
     blocks.push(Block::Code(vec!["netmortem show tx INPUT --format csv".into()]));
     blocks

@@ -73,8 +73,8 @@ impl Share<'_> {
 /// What opening a file alone may take, bytes, by its first ones. A bundle or a trace.dat is mapped; a perf.data may be
 /// compressed, and is decompressed when it is opened.
 pub fn to_open(head: &[u8], file_bytes: u64) -> u64 {
-    match head {
-        b"PERFILE2" | b"2ELIFREP" => fit::BASE.saturating_add(file_bytes.saturating_mul(PERF_RATIO)),
+    match head.get(..8) {
+        Some(b"PERFILE2" | b"2ELIFREP") => fit::BASE.saturating_add(file_bytes.saturating_mul(PERF_RATIO)),
         _ => 0,
     }
 }

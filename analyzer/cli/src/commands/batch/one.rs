@@ -1,7 +1,7 @@
 //! One recording of a batch: opened, analyzed, written. Whatever goes wrong is its outcome.
 
 use std::fs::File as StdFile;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -11,13 +11,18 @@ use netmortem_analyzer::fleet::{self, Summary};
 use netmortem_analyzer::ingest::Options;
 use netmortem_analyzer::table::FactTable;
 use netmortem_analyzer::{Facts, Told, analyze as facts_of};
-use netmortem_formats::{FormatErrorKind, open_path};
+use netmortem_formats::open::FORMATS;
+use netmortem_formats::packed::{self, Packing};
+use netmortem_formats::{Bytes, FormatErrorKind, open_within};
 use netmortem_reports::{html, sections};
 
 use super::budget::{self, Budget};
 use super::find::File;
 use super::store::{Outcome, Store};
-use crate::input::of_no_format;
+use crate::input;
+
+/// Bytes by which every format is known.
+const FIRST: u64 = 64;
 
 /// What is written of each recording besides its summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +37,14 @@ pub struct Wanted {
 pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> Outcome {
     let bad = |because: String| Outcome::Bad { because };
     // By its name it should be one.
+    let packing = input::packing(&file.path);
+    let own = match packing {
+        Some(_) => file.path.with_extension(""),
+        None => file.path.clone(),
+    };
     let named = ["nmb", "dat", "data"]
         .iter()
-        .any(|e| file.path.extension().is_some_and(|x| x == *e));
+        .any(|e| own.extension().is_some_and(|x| x == *e));
     if file.bytes == 0 {
         return if named {
             bad("it is empty".to_owned())
@@ -45,25 +55,42 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
     // Who waits for memory holds none: else two could wait for each other. What needs more than there is has all of it, and a
     // part is analyzed.
     let all = budget.whole();
-    let mut ask = budget::to_open(&head(&file.path), file.bytes).min(all);
+    let first = head(&file.path);
+    if packing.is_some_and(|p| p != Packing::Xz) && !named && !FORMATS.iter().any(|f| (f.sniff)(&first)) {
+        // A compressed text is not unpacked to find that out.
+        return Outcome::NoRecording;
+    }
+    let unpacked = match unpacked_bytes(&file.path, packing, all) {
+        Ok(n) => n,
+        Err(because) => return bad(because),
+    };
+    // What it is unpacked into stays in memory.
+    let all_but = all.saturating_sub(unpacked);
+    let to_open = budget::to_open(&first, unpacked.max(file.bytes));
+    let mut ask = to_open.saturating_add(unpacked).min(all);
     let (share, capture) = loop {
         let Some(mut share) = budget.take(ask) else {
             return bad("its memory cannot be counted".to_owned());
         };
-        let capture = match open_path(&file.path) {
+        let capture = match open_within(&file.path, all) {
             Err(e) => return bad(e.to_string()),
             Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat && !named => return Outcome::NoRecording,
-            Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat => return bad(of_no_format()),
+            Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat && packing == Some(Packing::Xz) => {
+                return bad(
+                    "it is compressed with xz, which is not read here: unpack it, or pack it with zstd".to_owned(),
+                );
+            }
+            Ok(Err(e)) if e.kind == FormatErrorKind::UnknownFormat => return bad(input::of_no_format(packing)),
             Ok(Err(e)) => return bad(e.to_string()),
             Ok(Ok(c)) => c,
         };
-        let needed = fit::needed(&capture).min(all);
+        let needed = fit::needed(&capture).saturating_add(unpacked).min(all);
         if share.shrink(needed) {
             break (share, capture);
         }
         ask = needed; // and it is opened again
     };
-    let (capture, selected) = match fit::fit(capture, None, all) {
+    let (capture, selected) = match fit::fit(capture, None, all_but) {
         Ok(fitted) => fitted,
         Err(e) => {
             return bad(format!(
@@ -92,13 +119,22 @@ pub fn analyze(file: &File, store: &Store, budget: &Budget, wanted: Wanted) -> O
     }
 }
 
-/// The first bytes of a file; fewer when it cannot be read, which opening it tells.
-fn head(path: &Path) -> Vec<u8> {
-    let mut head = vec![];
-    if let Ok(file) = StdFile::open(path) {
-        let _ = file.take(8).read_to_end(&mut head);
+/// Bytes that a compressed file takes in memory when it is unpacked, 0 of any other; or why it is not. It is unpacked twice: who has
+/// no share of the budget keeps nothing of it.
+fn unpacked_bytes(path: &Path, packing: Option<Packing>, most: u64) -> Result<u64, String> {
+    if packing.is_none_or(|p| p == Packing::Xz) {
+        return Ok(0);
     }
-    head
+    let file = Bytes::read(path).map_err(|e| e.to_string())?;
+    match packed::unpacked_bytes(&file, most) {
+        None => Ok(0),
+        Some(n) => n.map_err(|e| input::too_large(&e).unwrap_or_else(|| e.to_string())),
+    }
+}
+
+/// The first bytes of a file, or of what it holds compressed; fewer when it cannot be read, which opening it tells.
+fn head(path: &Path) -> Vec<u8> {
+    StdFile::open(path).map_or_else(|_| vec![], |f| packed::beginning(f, FIRST))
 }
 
 /// Why there is nothing to rank.

@@ -1,6 +1,7 @@
 //! The page in a real browser: every section is there, the console has no error, nothing is asked of the network. Skipped, and
 //! says so, where no Chromium is installed.
 
+mod access;
 mod devtools;
 mod page;
 mod pages;

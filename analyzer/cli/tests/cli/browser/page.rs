@@ -49,6 +49,11 @@ fn a_person_can_zoom_filter_sort_copy_and_follow_links() {
     b.size(1300, 900);
     b.open(&page, "");
     keep(&mut b, "top");
+    let tall = b.eval(
+        "[...document.querySelectorAll('main thead')].filter(t => t.getBoundingClientRect().height > 110) \
+         .map(t => t.closest('table').textContent.slice(0, 60))",
+    );
+    assert_eq!(tall, json!([]), "headings of columns that are towers");
 
     zoom(&mut b, &page);
     tables(&mut b);

@@ -189,6 +189,61 @@ fn hostile_names_of_processes_stay_text() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
+/// A device can call itself so (`ip link add '<b>xy</b>'`), up to 15 characters; this has as many as the one it stands for.
+const DEVICE: (&str, &str) = ("flannel.1", "<b>xy</b>");
+
+/// All places of a name of the same length.
+fn replaced(mut bytes: Vec<u8>, (name, hostile): (&str, &str)) -> (Vec<u8>, usize) {
+    assert_eq!(name.len(), hostile.len());
+    let is = |w: &(usize, &[u8])| w.1 == name.as_bytes();
+    let places: Vec<usize> = bytes
+        .windows(name.len())
+        .enumerate()
+        .filter(is)
+        .map(|(at, _)| at)
+        .collect();
+    for at in &places {
+        bytes[*at..at + name.len()].copy_from_slice(hostile.as_bytes());
+    }
+    (bytes, places.len())
+}
+
+#[test]
+fn hostile_names_of_devices_stay_text() {
+    let Some(program) = browser() else { return };
+    let dir = tempdir("hostile-devices");
+    let (input, page) = (dir.join("hostile.nmb"), dir.join("report.html"));
+    let mut all = members(&std::fs::read(sample("overlay/overlay.nmb")).unwrap());
+    let (mut in_events, mut in_texts) = (0, 0);
+    for (header, bytes) in &mut all {
+        if header.starts_with(b"trace/") {
+            let (pages, found) = replaced(zstd::decode_all(&bytes[..]).unwrap(), DEVICE);
+            *bytes = zstd::encode_all(&pages[..], 1).unwrap();
+            in_events += found;
+        } else if !bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+            let (text, found) = replaced(std::mem::take(bytes), DEVICE);
+            *bytes = text;
+            in_texts += found;
+        }
+    }
+    assert!(in_events > 100 && in_texts > 0, "{in_events} {in_texts}");
+    std::fs::write(&input, written(&all)).unwrap();
+    let told = run(&["report", input.to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let mut b = Browser::start(program, &dir);
+    b.open(&page, "");
+    for places in ["td", "svg text", "main li"] {
+        let there =
+            format!("[...document.querySelectorAll('{places}')].some(t => t.textContent.includes('<b>xy</b>'))");
+        assert_eq!(b.eval(&there), json!(true), "in no {places}");
+    }
+    let made = b.eval("[...document.querySelectorAll('b')].filter(e => e.textContent === 'xy').length");
+    assert_eq!(made, json!(0), "a name became an element");
+    assert!(b.complaints().is_empty(), "the console: {:?}", b.complaints());
+    drop(b);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
 /// On paper everything that is folded is open, and no table is wider than the sheet.
 #[test]
 fn the_page_prints_whole() {
@@ -212,6 +267,25 @@ fn the_page_prints_whole() {
          .filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.textContent.slice(0, 60))",
     );
     assert_eq!(cut, json!([]), "beyond the right edge of the sheet");
+    // An id is one word, and nothing is smaller than 6 points (8 pixels).
+    let split = b.eval(
+        "[...document.querySelectorAll('a.id')].filter(e => e.getClientRects().length > 1).map(e => e.textContent)",
+    );
+    assert_eq!(split, json!([]), "ids on two lines");
+    let small = b.eval(
+        "[...document.querySelectorAll('main td, main th, main td *, main p, main dd, main li, main svg text')] \
+         .filter(e => e.textContent.trim() && e.getClientRects().length && !e.closest('.vh')) \
+         .filter(e => { const k = e.ownerSVGElement ? e.getScreenCTM().a : 1; return parseFloat(getComputedStyle(e).fontSize) * k < 7.99; }) \
+         .map(e => e.textContent.slice(0, 40)).slice(0, 9)",
+    );
+    assert_eq!(small, json!([]), "too small to read");
+    let alone = "[...document.querySelectorAll('main h2, main h3, main summary, main thead, main caption')] \
+         .filter(e => getComputedStyle(e).breakAfter !== 'avoid').map(e => e.textContent.slice(0, 40)).slice(0, 9)";
+    assert_eq!(
+        b.eval(alone),
+        json!([]),
+        "a heading may stand alone at the foot of a page"
+    );
     b.eval("window.dispatchEvent(new Event('afterprint'))");
     assert_eq!(b.eval(folded).as_f64().unwrap(), before);
     drop(b);
