@@ -160,6 +160,7 @@ pub fn transmit(r: &TxRow) -> Vec<Step> {
         Tx::Cwnd,
         Tx::Nagle,
         Tx::Tsq,
+        Tx::Refused,
         Tx::Neighbour,
     ];
     let pacing = [Tx::Pacing, Tx::PacingSlip];

@@ -74,6 +74,7 @@ pub fn sent() -> crate::reconstruct::transmit::tables::TxRow {
         end: TxEnd::Sent,
         censored: None,
         at_least_ns: None,
+        refused: false,
         retransmits: 0,
         recovery_by: None,
         t_sched_ns: 0,

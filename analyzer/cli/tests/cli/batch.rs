@@ -202,7 +202,7 @@ fn too_little_memory_and_wrong_words_are_told() {
         "{bad}"
     );
     // Of what needs more than there is a part is analyzed, and its row says so.
-    told(&["batch", &dir, "-o", &out, "--memory", "60M"]);
+    told(&["batch", &dir, "-o", &out, "--memory", "50M"]);
     let ranked = index(&out)["ranked"].clone();
     let parts: Vec<&str> = ranked
         .as_array()
@@ -211,7 +211,7 @@ fn too_little_memory_and_wrong_words_are_told() {
         .filter_map(|r| r["part"].as_str())
         .collect();
     assert!(
-        !parts.is_empty() && parts.iter().all(|p| p.contains("and 60 MiB are free:")),
+        !parts.is_empty() && parts.iter().all(|p| p.contains("and 50 MiB are free:")),
         "{parts:?}"
     );
     assert!(
@@ -220,7 +220,7 @@ fn too_little_memory_and_wrong_words_are_told() {
             .contains(", a part")
     );
     // The same memory again: nothing to do. More: again.
-    told(&["batch", &dir, "-o", &out, "--memory", "60M"]);
+    told(&["batch", &dir, "-o", &out, "--memory", "50M"]);
     assert_eq!(index(&out)["ranked"], ranked);
     told(&["batch", &dir, "-o", &out]);
     assert!(

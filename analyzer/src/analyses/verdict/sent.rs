@@ -21,6 +21,7 @@ pub(crate) fn limiter(stage: &str) -> &str {
         "pacing" => "pacing",
         "pacing_slip" => "a late pacing timer",
         "tsq" => "TCP small queues",
+        "refused" => "refusals of this host's own queue",
         "neighbour" => "neighbour resolution",
         "qdisc" => "the queueing discipline",
         "bql" => "byte queue limits",

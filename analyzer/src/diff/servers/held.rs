@@ -11,13 +11,14 @@ use crate::analyses::verdict::{duration, limiter};
 use crate::diff::sides::options::Recording;
 
 /// Stages of the write queue.
-const STAGES: [&str; 8] = [
+const STAGES: [&str; 9] = [
     "sndbuf",
     "rwnd",
     "cwnd",
     "nagle",
     "pacing",
     "tsq",
+    "refused",
     "neighbour",
     "recovery",
 ];

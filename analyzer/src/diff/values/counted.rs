@@ -34,13 +34,14 @@ const MET_TX: [TxStage; 5] = [
     TxStage::Ring,
 ];
 /// What may limit a TCP sender.
-const LIMITS: [TxStage; 6] = [
+const LIMITS: [TxStage; 7] = [
     TxStage::Sndbuf,
     TxStage::Rwnd,
     TxStage::Cwnd,
     TxStage::Nagle,
     TxStage::Pacing,
     TxStage::Tsq,
+    TxStage::Refused,
 ];
 
 /// What is divided by what.

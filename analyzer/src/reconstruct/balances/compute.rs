@@ -56,7 +56,9 @@ pub fn compute(i: &Inputs<'_>) -> Vec<BalanceRow> {
 fn payloads(sums: &mut Sums, i: &Inputs<'_>) {
     let (samples, tx, lost) = (i.samples, i.tx, i.lost);
     let mut sent: FxHashMap<ConnectionId, Vec<(i64, Option<u32>)>> = FxHashMap::default();
-    for r in tx.iter().filter(|r| matches!(r.kind, TxKind::Tcp | TxKind::TcpUnknown)) {
+    // What a queue of this host refused in the send itself did not advance snd_nxt: that its bytes came again is known by snd_nxt standing still.
+    let counted = |r: &&TxRow| matches!(r.kind, TxKind::Tcp | TxKind::TcpUnknown) && !r.refused;
+    for r in tx.iter().filter(counted) {
         if let Some(c) = r.connection {
             sent.entry(c).or_default().push((r.t_sched_ns, r.bytes));
         }

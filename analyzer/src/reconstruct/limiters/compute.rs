@@ -13,13 +13,14 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 use crate::reconstruct::transmit::{Once, Stage};
 
 /// Waits of a write queue.
-const QUEUE: [Stage; 6] = [
+const QUEUE: [Stage; 7] = [
     Stage::Rwnd,
     Stage::Cwnd,
     Stage::Nagle,
     Stage::Pacing,
     Stage::PacingSlip,
     Stage::Tsq,
+    Stage::Refused,
 ];
 
 /// What is compared.

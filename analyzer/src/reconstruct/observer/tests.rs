@@ -205,6 +205,7 @@ fn what_a_thread_does_while_a_segment_waits_costs_the_segment_nothing() {
         end: TxEnd::Acked,
         censored: None,
         at_least_ns: None,
+        refused: false,
         retransmits: 0,
         recovery_by: None,
         t_sched_ns: start_ns + 1_002_000,

@@ -15,16 +15,19 @@ pub(super) struct Piece {
 }
 
 /// Stages of pieces.
-pub(super) const HELD: [Stage; 6] = [
+pub(super) const HELD: [Stage; 7] = [
     Stage::Rwnd,
     Stage::Cwnd,
     Stage::Nagle,
     Stage::Pacing,
     Stage::PacingSlip,
     Stage::Tsq,
+    Stage::Refused,
 ];
+/// Where the ns of weak pieces are in [`Sums`].
+const WEAK: usize = HELD.len();
 /// ns by [`HELD`], then ns of weak pieces.
-pub(super) type Sums = [i64; 7];
+pub(super) type Sums = [i64; 8];
 
 /// What held a socket in the whole recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -100,9 +103,9 @@ impl Limits {
 }
 
 fn add(s: &mut Sums, stage: Stage, ns: i64, weak: bool) {
-    let at = HELD.iter().position(|h| *h == stage).unwrap_or(6);
+    let at = HELD.iter().position(|h| *h == stage).unwrap_or(WEAK);
     for (i, slot) in s.iter_mut().enumerate() {
-        if i == at || (i == 6 && weak) {
+        if i == at || (i == WEAK && weak) {
             *slot = slot.saturating_add(ns);
         }
     }

@@ -198,6 +198,7 @@ impl Ledger<'_> {
             end: TxEnd::Open,
             censored: None,
             at_least_ns: None,
+            refused: false,
             retransmits: 0,
             recovery_by: None,
             t_sched_ns: p.ts,

@@ -290,8 +290,11 @@ impl Walk<'_, '_> {
             Cause::Call => {}
         }
         let queued = self.queued(k, p);
+        // The frame before it had its first bytes, and never left: no window held them since, nor was there too little to send.
+        let refused = k.checked_sub(1).and_then(|i| self.flow.segments.get(i)).is_some_and(|s| s.void);
         for (from, to, gate) in open {
             let (stage, weak) = match p.cause {
+                _ if refused => (Stage::Refused, false),
                 Cause::Tsq => (Stage::Tsq, false),
                 // An ACK releases what small queues held, too.
                 Cause::Ack(_) if gate.small => (Stage::Nagle, queued || gate.guess),

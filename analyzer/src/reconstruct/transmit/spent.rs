@@ -16,7 +16,7 @@ use super::tables::TxRow;
 /// Waits of a device, before it has the packet.
 const DEVICE: [Stage; 3] = [Stage::Ring, Stage::Bql, Stage::Qdisc];
 /// Waits of a write queue besides pacing.
-const QUEUE: [Stage; 4] = [Stage::Rwnd, Stage::Cwnd, Stage::Nagle, Stage::Tsq];
+const QUEUE: [Stage; 5] = [Stage::Refused, Stage::Rwnd, Stage::Cwnd, Stage::Nagle, Stage::Tsq];
 
 /// ns by what held a socket, each moment once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -22,6 +22,8 @@ pub enum Stage {
     PacingSlip,
     /// In the write queue: enough of the socket lay in qdisc and device already (TCP small queues).
     Tsq,
+    /// In the write queue: a queue of this host had refused it in the send itself, until TCP tried again.
+    Refused,
     /// Parked while the neighbour was resolved.
     Neighbour,
     /// In the queueing discipline.
@@ -41,7 +43,7 @@ pub enum Stage {
 }
 
 /// Number of stages.
-pub const STAGES: usize = 16;
+pub const STAGES: usize = 17;
 
 impl Stage {
     /// All, in order.
@@ -54,6 +56,7 @@ impl Stage {
         Stage::Pacing,
         Stage::PacingSlip,
         Stage::Tsq,
+        Stage::Refused,
         Stage::Neighbour,
         Stage::Qdisc,
         Stage::Bql,
@@ -74,6 +77,7 @@ impl Stage {
             Stage::Pacing => "pacing",
             Stage::PacingSlip => "pacing_slip",
             Stage::Tsq => "tsq",
+            Stage::Refused => "refused",
             Stage::Neighbour => "neighbour",
             Stage::Qdisc => "qdisc",
             Stage::Bql => "bql",
@@ -103,6 +107,7 @@ impl Stage {
             Stage::Pacing => "write queue: pacing, until its timer was to fire",
             Stage::PacingSlip => "write queue: the pacing timer fired late",
             Stage::Tsq => "write queue: enough of the socket was queued below (TCP small queues)",
+            Stage::Refused => "write queue: this host's own queue had refused it, until TCP tried again",
             Stage::Neighbour => "parked while the neighbour's address was resolved",
             Stage::Qdisc => "queueing discipline",
             Stage::Bql => "device queue stopped by byte queue limits",

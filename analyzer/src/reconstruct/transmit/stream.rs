@@ -109,6 +109,7 @@ impl Ledger<'_> {
         };
         let mut row = self.begin(p, TxKind::Tcp, link);
         row.bytes = Some(sent.flow.payload(p));
+        row.refused = seg.void;
         let mut weak = 0;
         if let Some((append, sure)) = sent.bytes.of(seg.start, seg.epoch, &mut near.0) {
             row.confidence = row.confidence.min(sure);

@@ -120,6 +120,8 @@ pub struct TxRow {
     pub censored: Option<Censored>,
     /// Of a censored row: start to the last moment at which it is known to have been under way, ns.
     pub at_least_ns: Option<i64>,
+    /// A queue of this host refused it in the send itself: TCP counts it as never sent, and its bytes came again as new ones.
+    pub refused: bool,
     /// Times (parts of) it were sent again.
     pub retransmits: u16,
     /// Why it was sent again the last time.
@@ -305,6 +307,11 @@ pub static TX: TableDef<TxRow> = TableDef {
             "stage_tsq_ns",
             Tsq,
             "write queue: enough of the socket was queued below (TCP small queues)"
+        ),
+        stage_col!(
+            "stage_refused_ns",
+            Refused,
+            "write queue: this host's own queue had refused it, until TCP tried again"
         ),
         stage_col!(
             "stage_neighbour_ns",

@@ -41,6 +41,7 @@ fn sent(connection: u32, start_ns: i64, ack: Option<i64>, stages: &[(Stage, i64)
         end: TxEnd::Acked,
         censored: None,
         at_least_ns: None,
+        refused: false,
         retransmits: 0,
         recovery_by: None,
         t_sched_ns: start_ns,

@@ -26,6 +26,7 @@ fn row(start_ns: i64, sched: i64, ack: i64, stages: &[(Stage, i64)]) -> TxRow {
         end: TxEnd::Acked,
         censored: None,
         at_least_ns: None,
+        refused: false,
         retransmits: 0,
         recovery_by: None,
         t_sched_ns: sched,
