@@ -291,7 +291,10 @@ impl Walk<'_, '_> {
         }
         let queued = self.queued(k, p);
         // The frame before it had its first bytes, and never left: no window held them since, nor was there too little to send.
-        let refused = k.checked_sub(1).and_then(|i| self.flow.segments.get(i)).is_some_and(|s| s.void);
+        let refused = k
+            .checked_sub(1)
+            .and_then(|i| self.flow.segments.get(i))
+            .is_some_and(|s| s.void);
         for (from, to, gate) in open {
             let (stage, weak) = match p.cause {
                 _ if refused => (Stage::Refused, false),

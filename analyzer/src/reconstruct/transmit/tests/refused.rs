@@ -2,6 +2,9 @@
 
 use super::{BASE, HEADERS, ORIGINAL, SOFT, Sender, TASK, requests, segments};
 use crate::confidence::Confidence;
+use crate::facts::Facts;
+use crate::reconstruct::balances::tables::BalanceKind;
+use crate::reconstruct::transmit::Stage;
 use crate::testing::{Ctx, FCLONE, N, S};
 
 fn ev(s: &mut Sender, t: u64, ctx: Ctx, event: &str, addr: u64, dev: &'static str) {
@@ -27,6 +30,10 @@ type Way = fn(&mut Sender, u64, u64);
 /// Labels of the rows of segments, behind three requests: one segment each of `ways`, of whose bytes TCP was told that `sent` were sent; then
 /// a call that sends the others again and 200 bytes more, and two requests.
 fn labels(ways: &[Way], sent: u64) -> Vec<Confidence> {
+    segments(&facts(ways, sent)).iter().map(|r| r.confidence).collect()
+}
+
+fn facts(ways: &[Way], sent: u64) -> Facts {
     let mut s = Sender::new(&[]);
     requests(&mut s, 100_000, 3);
     let t = BASE + 1_000_000;
@@ -48,7 +55,7 @@ fn labels(ways: &[Way], sent: u64) -> Vec<Confidence> {
     s.probe(t + 40_000, 200 * (ways.len() as u64 + 1), &[]);
     s.softirq_exit(t + 41_000);
     requests(&mut s, 2_000_000, 2);
-    segments(&s.facts()).iter().map(|r| r.confidence).collect()
+    s.facts()
 }
 
 fn first_device(s: &mut Sender, t: u64, addr: u64) {
@@ -105,4 +112,31 @@ fn a_segment_that_the_device_below_a_vlan_refused_was_not_sent() {
     };
     let (all, labels) = weak(&[routed], 0);
     assert!(all > 3, "{labels:?}");
+}
+
+/// Nothing in flight, and the windows open: until TCP tries again it is the refusal that holds the bytes, and no Nagle or cork. A recording of
+/// three streams through a tbf shorter than their windows had 41 s of it, all of which stood as Nagle.
+#[test]
+fn what_was_refused_waits_for_the_next_try() {
+    let f = facts(&[first_device], 0);
+    let rows = segments(&f);
+    let sent = BASE + 1_000_000;
+    let at = |ns: u64| rows.iter().find(|r| r.t_sched_ns == (sent + ns) as i64).unwrap();
+    let (first, again) = (at(1_000), at(20_000));
+    assert!(first.refused && !again.refused);
+    assert_eq!(again.stage(Stage::Refused), Some(19_000));
+    assert_eq!((first.stage(Stage::Refused), again.stage(Stage::Nagle)), (None, None));
+    // Behind it, in the same call, nothing waited for a refusal.
+    assert_eq!(at(21_000).stage(Stage::Refused), None);
+    // Its bytes left once.
+    let balance = f.balances.iter().find(|b| b.kind == BalanceKind::TxPayload).unwrap();
+    assert!(balance.bytes_expected >= 400, "{balance:?}");
+    assert_eq!(
+        (balance.bytes_found, balance.unexplained_bytes),
+        (balance.bytes_expected, 0)
+    );
+    // A frame that TCP counts as sent is one of the balance, whatever became of it.
+    let f = facts(&[below_a_vlan, first_device], 200);
+    let refused = segments(&f).iter().filter(|r| r.refused).count();
+    assert!(refused < 2, "{refused}");
 }
