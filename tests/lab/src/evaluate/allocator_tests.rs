@@ -125,6 +125,9 @@ fn no_original_compared_is_a_failure() {
     assert_eq!(of(&[original], &object), 0);
     assert_eq!(of(&[original], &[event(1, true, SINGLE)]), 1);
     assert_eq!(of(&[], &object), 1);
+    // The ledger names no original, but clones of the allocator's pairs.
+    let clone = life(PAIR + SK_BUFF, 2_000, 20_000, Confidence::Strong);
+    assert_eq!((of(&[clone], &object), of(&[clone], &[event(1, true, SINGLE)])), (0, 1));
     // Most that the ledger knows must be known to the allocator.
     assert_eq!(of(&[original, elsewhere], &object), 1);
     assert_eq!(of(&[original, original, elsewhere], &object), 0);

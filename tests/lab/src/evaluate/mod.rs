@@ -27,6 +27,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use netmortem_analyzer::{Facts, analyze, ingest};
 
+pub use allocator::{NAMES as BY_ALLOCATOR, SEEN};
 pub use cases::CaseResult;
 pub use rows::{LedgerRow, ledger};
 pub use table::{Figures, Verdict, print};
