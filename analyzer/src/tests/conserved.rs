@@ -66,25 +66,54 @@ fn gro_merges_what_the_counters_say() {
 }
 
 /// Less than 0.5 % of all bytes of a recording is unexplained, on every kernel; and what does not add up is nowhere sure.
+/// There are bytes to explain: as many as other programs counted, with the protocols' own on top. Solid ones, but on 6.1.
 #[test]
 fn little_is_unexplained() {
-    for path in [
-        "sawtooth/sawtooth.nmb",
-        "rpc/rpc.nmb",
-        "kernel-6.1/netem.nmb",
-        "tracedat-loopback/trace.dat",
+    use BalanceKind::{CoalesceFifo, GroHead, GsoChildren, TxPayload};
+    for (path, solid, least) in [
+        // tcptrace: sent on the data connection, of which 37 bytes before the first probe; the bucket cut what is more than
+        // a segment. iperf3 says that 9.16 MBytes arrived.
+        (
+            "sawtooth/sawtooth.nmb",
+            true,
+            vec![
+                (GsoChildren, 9_000_000),
+                (CoalesceFifo, 9_600_000),
+                (TxPayload, 9_646_576),
+            ],
+        ),
+        // 400 requests and answers by their formulas; the first request of 200 bytes was sent before the first probe.
+        (
+            "rpc/rpc.nmb",
+            true,
+            vec![(CoalesceFifo, 1_167_000), (TxPayload, 1_166_800)],
+        ),
+        // Copies by trace-cmd's sum. Without sock_recv_length what was read is counted by copies alone: all of it is weak.
+        (
+            "kernel-6.1/netem.nmb",
+            false,
+            vec![(CoalesceFifo, 12_333_534), (TxPayload, 12_333_534)],
+        ),
+        // iperf3 -n 8M.
+        (
+            "tracedat-loopback/trace.dat",
+            true,
+            vec![(CoalesceFifo, 8 << 20), (TxPayload, 8 << 20)],
+        ),
     ] {
         let f = facts(path);
-        for kind in [
-            BalanceKind::GroHead,
-            BalanceKind::GsoChildren,
-            BalanceKind::CoalesceFifo,
-            BalanceKind::TxPayload,
-        ] {
-            // Without sock_recv_length (6.1) what was read is counted by copies alone, and that balance is weak.
-            let of = f.balances.iter().filter(|b| b.kind == kind && b.confidence.is_solid());
-            let (all, apart) = of.fold((0, 0), |(a, u), b| (a + b.bytes_expected, u + b.unexplained_bytes));
-            assert!(apart * 200 <= all, "{path} {kind:?}: {apart} of {all}");
+        for kind in [GroHead, GsoChildren, CoalesceFifo, TxPayload] {
+            let of = f.balances.iter().filter(|b| b.kind == kind);
+            let sum = |solid: bool| {
+                let of = of.clone().filter(|b| !solid || b.confidence.is_solid());
+                of.fold((0, 0), |(a, u), b| (a + b.bytes_expected, u + b.unexplained_bytes))
+            };
+            for (all, apart) in [sum(true), sum(false)] {
+                assert!(apart * 200 <= all, "{path} {kind:?}: {apart} of {all}");
+            }
+            let least = least.iter().find(|l| l.0 == kind).map_or(0, |l| l.1);
+            let (all, _) = sum(solid);
+            assert!(all >= least, "{path} {kind:?}: {all} of {least} bytes are asked for");
         }
         let broken = f.lineage.iter().filter(|l| l.conserved == Conserved::No);
         assert!(broken.clone().all(|l| l.confidence <= Confidence::Weak), "{path}");

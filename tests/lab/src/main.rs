@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Parser, Subcommand};
-use netmortem_lab::evaluate::{Figures, Report, evaluate, print};
+use netmortem_lab::evaluate::{Figures, Report, Verdict, evaluate, print};
 use netmortem_lab::recording::{self, Recorder};
 use netmortem_lab::rigs::{self, Rig};
 use netmortem_lab::runner::{self, NotHere, Played};
@@ -188,11 +188,10 @@ fn judge(dirs: &[PathBuf], verbose: bool) -> anyhow::Result<u8> {
         reports.push(evaluate(d).with_context(|| d.display().to_string())?);
     }
     std::io::stdout().write_all(print(&reports, verbose).as_bytes())?;
-    let figures = Figures::of(&reports);
-    Ok(match (figures.inconclusive(), figures.misses().is_empty()) {
-        (Some(_), _) => INCONCLUSIVE,
-        (None, true) => 0,
-        (None, false) => MISSED,
+    Ok(match Figures::of(&reports).verdict() {
+        Verdict::Kept => 0,
+        Verdict::Missed => MISSED,
+        Verdict::Inconclusive => INCONCLUSIVE,
     })
 }
 

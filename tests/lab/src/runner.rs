@@ -69,8 +69,20 @@ pub fn play(rig: &Rig, out: &Path, recorder: &Recorder, tries: u32, tell: impl F
             }
         };
         tell(&format!("{}: {left} more tries: {why}", rig.name));
+        forget(&out.join(rig.name))?;
     }
     once(rig, out, recorder)
+}
+
+/// Removes what an attempt left: a recording does not write over a file, and a later attempt's truth is not this one's.
+fn forget(dir: &Path) -> anyhow::Result<()> {
+    for file in ["bundle.nmb", "truth.json", "kmem.txt", "pcap.csv"] {
+        match std::fs::remove_file(dir.join(file)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e.into()),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Plays it once.
@@ -135,3 +147,25 @@ impl std::fmt::Display for NotHere {
 }
 
 impl std::error::Error for NotHere {}
+
+#[cfg(test)]
+mod tests {
+    /// A rig that is played again finds its folder as the first time: nothing of the attempt before is in its way.
+    #[test]
+    fn an_attempt_leaves_nothing_to_the_next() {
+        let out = std::env::temp_dir().join(format!("netmortem-lab-forget-{}", std::process::id()));
+        let dir = out.join("r");
+        std::fs::create_dir_all(&dir).unwrap();
+        for file in ["bundle.nmb", "truth.json", "rig.txt"] {
+            std::fs::write(dir.join(file), "x").unwrap();
+        }
+        super::forget(&dir).unwrap();
+        let left: Vec<_> = std::fs::read_dir(&dir)
+            .unwrap()
+            .map(|f| f.unwrap().file_name())
+            .collect();
+        assert_eq!(left, ["rig.txt"]);
+        super::forget(&dir).unwrap();
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+}

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use netmortem_lab::evaluate::{Figures, Report, WAYS, evaluate, print};
+use netmortem_lab::evaluate::{BY_ALLOCATOR, Figures, Report, SEEN, WAYS, evaluate, print};
 
 /// Of each kind of wait one, those first that older kernels' events tell in another way: an emulated machine takes seconds
 /// to start a recording, and what is not done in time is not judged.
@@ -31,6 +31,15 @@ const QUICK: [&str; 17] = [
 
 /// The longest that a guest may live, s.
 const LIMIT: &str = "270";
+
+/// So many of them must be played, or the figures are of too little: on a machine with little else to do both kernels play
+/// all 17 (docs/truth.md); what is missing may be what a limit or a failed rig took.
+const PLAYED: usize = 12;
+
+/// Links that must be compared: 186 were under 6.1. Of these rigs `overlay` alone has the slab allocator's.
+const LINKS: u64 = 100;
+/// Of those, what tells originals that are told as several.
+const CUT: &str = BY_ALLOCATOR[3];
 
 /// Plays them under a kernel; the folders of those that were played. An error says why nothing was.
 fn play(series: &str, out: &Path) -> Result<Vec<PathBuf>, String> {
@@ -59,12 +68,25 @@ fn play(series: &str, out: &Path) -> Result<Vec<PathBuf>, String> {
     }
     let folders = QUICK.map(|r| out.join("rigs").join(r));
     let played: Vec<PathBuf> = folders.into_iter().filter(|d| d.join("truth.json").is_file()).collect();
+    if played.len() < PLAYED {
+        // 124, 143: a machine too busy to emulate another one in time says nothing about the ledger. An idle one has no excuse.
+        let late = matches!(done.status.code(), Some(124 | 143));
+        let few = format!("{} of {} rigs were done, {PLAYED} must be", played.len(), QUICK.len());
+        assert!(late && busy(), "{series}: {few}: {told}");
+        // What was played is judged all the same.
+        println!("skipped: rigs under Linux {series}: {few}; others had the CPUs");
+    }
     if played.is_empty() {
-        // 124, 143: a machine too busy to emulate another one in time says nothing about the ledger.
-        assert!(matches!(done.status.code(), Some(124 | 143)), "{told}");
         return Err(format!("no rig was done in time: {}", told.trim()));
     }
     Ok(played)
+}
+
+/// Whether others than our two guests, of two CPUs each, keep this machine's CPUs: by its load of the last five minutes.
+fn busy() -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    let five: f64 = load.split(' ').nth(1).unwrap().parse().unwrap();
+    five > 4.0 + std::thread::available_parallelism().unwrap().get() as f64
 }
 
 /// Judges a kernel's reports; why they say nothing, if so.
@@ -72,14 +94,13 @@ fn judge(series: &str, reports: &[Report]) -> Option<String> {
     assert!(reports.iter().all(|r| r.kernel.starts_with(&format!("{series}."))));
     // Sizes are printed, not asserted: stamps of a program that is emulated on a busy host come late by milliseconds.
     let figures = Figures::of(reports);
-    if figures.cases == 0 {
-        return Some("every plant failed by its own stamps".into());
-    }
-    assert!(figures.misled * 20 <= figures.cases.max(40), "{figures:?}");
+    // Docs: no other wait was claimed with confidence in 128 and in 110 cases. One of a hundred may be a plant that failed
+    // and whose stamps do not show it.
+    assert!(figures.misled * 100 <= figures.cases, "{figures:?}");
     // Rows sum, nothing is negative, and bytes add up, whatever the kernel and however slow its machine. What others counted is printed: of segments that an
     // emulated host sends twice 6.1 does not tell which is which.
     let held = |b: &&String| {
-        ["parts sum to total", "nothing negative"]
+        ["parts sum to total", "nothing negative", SEEN]
             .iter()
             .any(|name| b.contains(name))
     };
@@ -89,6 +110,20 @@ fn judge(series: &str, reports: &[Report]) -> Option<String> {
     // Events of every kernel tell which way a packet went; some steps are bounded in time, which an emulated machine may exceed.
     for o in reports.iter().flat_map(|r| &r.oracles).filter(|o| o.name == WAYS) {
         assert!(o.wrong * 5 <= o.checked, "{o:?}");
+    }
+    // Docs: one of each kernel's is wrong and not labelled, of `overlay`: its first segment waits for a neighbour below its
+    // tunnel, and its original is told as several. Of the others none.
+    println!("{series}: {} of {} links wrong", figures.wrong_links, figures.links);
+    let of_overlay = reports.iter().filter(|r| r.rig == "overlay").flat_map(|r| &r.oracles);
+    let cut: u64 = of_overlay.filter(|o| o.name == CUT).map(|o| o.wrong).sum();
+    assert!(cut <= 1, "{cut} originals are told as several");
+    assert!((figures.wrong_links - cut) * 1000 < figures.links.max(1), "{figures:?}");
+    if reports.len() < PLAYED {
+        return Some(format!("{} rigs are too few", reports.len()));
+    }
+    assert!(figures.links >= LINKS, "{figures:?}");
+    if figures.void > figures.cases {
+        return Some(format!("{} plants failed by their own stamps", figures.void));
     }
     None
 }

@@ -1,22 +1,20 @@
-//! Links that the ledger claims, against what the slab allocator, a packet tap and the readers saw.
+//! Links that the ledger claims, against what a packet tap and the readers saw.
 //!
 //! A wrong link that is labelled weak or unknown is a doubt that was told; a wrong one that is certain or strong is a lie.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use netmortem_analyzer::{Confidence, Facts};
+use netmortem_analyzer::Confidence;
 
 use super::Oracle;
 use super::cases::describe;
-use super::rows::{LedgerRow, confidence, number, table, text};
-use crate::independent::kmem::{self, Slab};
+use super::rows::LedgerRow;
 use crate::independent::tap::{self, Segment};
 use crate::truth::{ReadCall, Truth};
 
 impl Oracle {
     /// One link. A wrong one counts unless its label told the doubt.
-    fn link(&mut self, right: bool, label: Confidence, note: impl FnOnce() -> String) {
+    pub(super) fn link(&mut self, right: bool, label: Confidence, note: impl FnOnce() -> String) {
         if right || label.is_solid() {
             self.check(right, note);
         } else {
@@ -24,78 +22,6 @@ impl Oracle {
             self.doubtful += 1;
         }
     }
-}
-
-/// A life of an skb address, as the view `skbs` tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Life {
-    /// Its number.
-    pub id: i64,
-    /// Its address.
-    pub address: u64,
-    /// First event.
-    pub birth_ns: i64,
-    /// Last event.
-    pub last_ns: i64,
-    /// Steps: each is a link to the one before.
-    pub hops: i64,
-    /// Label.
-    pub confidence: Confidence,
-}
-
-fn lives(facts: &Facts) -> Option<Vec<Life>> {
-    let t = table(facts, "skbs")?;
-    let columns = t.columns();
-    let at = |name: &str| columns.iter().position(|c| c.name == name).unwrap_or(usize::MAX);
-    let [id, address, birth, last, hops, label] =
-        ["skb_id", "skbaddr", "birth_ns", "last_ns", "hops", "confidence"].map(at);
-    let life = |row: usize| {
-        let num = |c: usize| number(t.cell(row, c)).unwrap_or(0);
-        let hex = text(t.cell(row, address));
-        Some(Life {
-            id: num(id),
-            address: u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok()?,
-            birth_ns: num(birth),
-            last_ns: num(last),
-            hops: num(hops),
-            confidence: confidence(&text(t.cell(row, label))),
-        })
-    };
-    Some((0..t.len()).filter_map(life).collect())
-}
-
-/// Lives of the recording against `kmem.txt`; `None` when the allocator was not recorded.
-pub fn by_allocator(dir: &Path, facts: &Facts) -> Option<Oracle> {
-    Some(unbroken(&lives(facts)?, &kmem::load(&dir.join("kmem.txt")).ok()?))
-}
-
-/// What rounding to µs leaves out, ns.
-const HALF_NS: i64 = 500;
-
-/// A life must not hold the birth or the death of another one: no allocation and no free of its address strictly between
-/// its first and its last event. Lives whose address the allocator never named are not compared.
-pub fn unbroken(lives: &[Life], slabs: &[Slab]) -> Oracle {
-    let mut of: HashMap<u64, Vec<&Slab>> = HashMap::new();
-    for s in slabs {
-        of.entry(s.address).or_default().push(s);
-    }
-    let mut oracle = Oracle {
-        name: "links by the slab allocator",
-        ..Oracle::default()
-    };
-    for life in lives {
-        let Some(of) = of.get(&life.address) else { continue };
-        // The printed time is rounded to µs: only what is surely inside counts.
-        let inside = of
-            .iter()
-            .find(|s| s.us * 1_000 - HALF_NS > life.birth_ns && s.us * 1_000 + HALF_NS < life.last_ns);
-        for n in 0..life.hops.max(1) {
-            oracle.link(n > 0 || inside.is_none(), life.confidence, || {
-                format!("{life:?} has {inside:?} inside")
-            });
-        }
-    }
-    oracle
 }
 
 /// A stream whose reader told every read.

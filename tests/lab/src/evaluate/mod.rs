@@ -9,6 +9,9 @@
 //! kmem.txt, pcap.csv, reads, counters ────────────┴─ links: what the ledger joined and the truth did not
 //! ```
 
+mod allocator;
+#[cfg(test)]
+mod allocator_tests;
 mod cases;
 mod counters;
 mod invariants;
@@ -24,9 +27,10 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use netmortem_analyzer::{Facts, analyze, ingest};
 
+pub use allocator::{NAMES as BY_ALLOCATOR, SEEN};
 pub use cases::CaseResult;
 pub use rows::{LedgerRow, ledger};
-pub use table::{Figures, print};
+pub use table::{Figures, Verdict, print};
 pub use ways::WAYS;
 
 use crate::truth::Truth;
@@ -101,7 +105,7 @@ pub fn evaluate(dir: &Path) -> anyhow::Result<Report> {
             }
         }
     }
-    oracles.extend(links::by_allocator(dir, &facts));
+    oracles.extend(allocator::by_allocator(dir, &truth, &facts));
     oracles.extend(counters::of_the_kernel(&truth, &facts));
     oracles.extend(counters::of_sockets(&truth, &facts));
     oracles.extend(counters::of_retransmits(&truth, &facts));

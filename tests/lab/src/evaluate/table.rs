@@ -99,28 +99,9 @@ impl Figures {
         }
         (sizable * 2 < cases).then(|| format!("the size of only {sizable} of {cases} plants is known"))
     }
-    /// What misses its figure, in sentences; empty when all is reached.
-    pub fn misses(&self) -> Vec<String> {
-        let share = |n: f64, of: f64| if of > 0.0 { n / of } else { 0.0 };
-        let mut out = self.broken.clone();
-        let (named, sized) = (
-            share(self.named as f64, self.cases as f64),
-            share(self.sized as f64, self.sizable as f64),
-        );
-        if named < NAMED {
-            out.push(format!(
-                "{:.1} % of the top waits are named right, not {} %",
-                100.0 * named,
-                100.0 * NAMED
-            ));
-        }
-        if sized < NAMED {
-            out.push(format!(
-                "{:.1} % of the sizes are right, not {} %",
-                100.0 * sized,
-                100.0 * NAMED
-            ));
-        }
+    /// Shares of links and bytes that are missed.
+    fn astray(&self) -> Vec<String> {
+        let mut out = vec![];
         let wrong = share(self.wrong_links as f64, self.links as f64);
         if wrong >= WRONG_LINKS {
             out.push(format!(
@@ -139,6 +120,57 @@ impl Figures {
         }
         out
     }
+    /// What of the plants misses its figure, in sentences.
+    fn unnamed(&self) -> Vec<String> {
+        let mut out = vec![];
+        let (named, sized) = (
+            share(self.named as f64, self.cases as f64),
+            share(self.sized as f64, self.sizable as f64),
+        );
+        if named < NAMED {
+            out.push(format!(
+                "{:.1} % of the top waits are named right, not {} %",
+                100.0 * named,
+                100.0 * NAMED
+            ));
+        }
+        if sized < NAMED {
+            out.push(format!(
+                "{:.1} % of the sizes are right, not {} %",
+                100.0 * sized,
+                100.0 * NAMED
+            ));
+        }
+        out
+    }
+    /// All that misses its figure, in sentences; empty when all is reached.
+    pub fn misses(&self) -> Vec<String> {
+        [self.broken.clone(), self.unnamed(), self.astray()].concat()
+    }
+    /// What must hold always is judged first: too few plants excuse no row that does not sum.
+    pub fn verdict(&self) -> Verdict {
+        let holds = self.broken.is_empty() && self.astray().is_empty();
+        match (holds, self.inconclusive(), self.unnamed().is_empty()) {
+            (false, ..) | (true, None, false) => Verdict::Missed,
+            (true, Some(_), _) => Verdict::Inconclusive,
+            (true, None, true) => Verdict::Kept,
+        }
+    }
+}
+
+/// What figures come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is reached.
+    Kept,
+    /// A figure is missed.
+    Missed,
+    /// Too few plants succeeded to say, and what must hold always holds.
+    Inconclusive,
+}
+
+fn share(n: f64, of: f64) -> f64 {
+    if of > 0.0 { n / of } else { 0.0 }
 }
 
 /// Whether a case counts.
@@ -205,6 +237,16 @@ pub fn print(reports: &[Report], verbose: bool) -> String {
                 out,
                 "    planted {stage} {ns}, found {top} in {} rows: {}",
                 c.rows, c.worst
+            );
+        }
+    }
+    for r in reports.iter().filter(|_| verbose) {
+        for o in r.oracles.iter().filter(|o| o.name.starts_with(LINKS)) {
+            let (name, wrong, checked, doubtful) = (o.name, o.wrong, o.checked, o.doubtful);
+            let _ = writeln!(
+                out,
+                "{:<18} {name}: {wrong} of {checked} wrong, {doubtful} more labelled",
+                r.rig
             );
         }
     }

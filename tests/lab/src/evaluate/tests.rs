@@ -1,10 +1,9 @@
 use super::cases::{CaseResult, meant};
 use super::invariants::of_rows;
-use super::links::{Life, taken, unbroken};
+use super::links::taken;
 use super::rows::LedgerRow;
-use super::table::{Figures, print};
+use super::table::{Figures, Verdict, print};
 use super::{Oracle, Report};
-use crate::independent::kmem::Slab;
 use crate::independent::tap::Segment;
 use crate::truth::{Case, ReadCall, Truth};
 use netmortem_analyzer::Confidence;
@@ -159,42 +158,6 @@ fn figures_say_what_they_miss() {
     assert!(text.contains("planted gro 1000.0us, found nothing in 1 rows"), "{text}");
 }
 
-/// An allocation inside a life is two lives taken for one: a lie when it was called sure, a told doubt when not.
-#[test]
-fn the_allocator_finds_lives_that_are_two() {
-    let life = |birth_ns, last_ns, confidence| Life {
-        id: 1,
-        address: 0xa,
-        birth_ns,
-        last_ns,
-        hops: 2,
-        confidence,
-    };
-    let alloc = Slab {
-        us: 5,
-        alloc: true,
-        address: 0xa,
-    };
-    let count = |life, slabs: &[Slab]| {
-        let o = unbroken(&[life], slabs);
-        (o.checked, o.wrong, o.doubtful)
-    };
-    assert_eq!(count(life(4_000, 7_000, Confidence::Strong), &[alloc]), (2, 1, 0));
-    assert_eq!(count(life(4_000, 7_000, Confidence::Weak), &[alloc]), (2, 0, 1));
-    // At the edge of what µs can tell, and at another address.
-    assert_eq!(count(life(5_500, 9_000, Confidence::Certain), &[alloc]), (2, 0, 0));
-    assert_eq!(count(life(4_000, 5_400, Confidence::Certain), &[alloc]), (2, 0, 0));
-    assert_eq!(count(life(4_600, 9_000, Confidence::Certain), &[alloc]), (2, 0, 0));
-    assert_eq!(count(life(4_400, 5_600, Confidence::Certain), &[alloc]), (2, 1, 0));
-    assert_eq!(
-        count(
-            life(4_000, 7_000, Confidence::Certain),
-            &[Slab { address: 0xb, ..alloc }]
-        ),
-        (0, 0, 0)
-    );
-}
-
 /// Two units of 100 and 50 bytes, read by one call each; the second segment came twice.
 #[test]
 fn readers_and_the_tap_find_units_read_by_the_wrong_call() {
@@ -290,6 +253,43 @@ fn a_failed_plant_asks_nothing() {
     assert_eq!((f.cases, f.void, f.named), (0, 1, 0));
     // Nothing but failed plants is no success.
     assert!(f.inconclusive().is_some());
+    assert_eq!(f.verdict(), Verdict::Inconclusive);
+}
+
+/// Plants that failed excuse what is not named, and nothing else: rows that do not sum, wrong links, bytes.
+#[test]
+fn failed_plants_excuse_no_broken_row() {
+    let void = CaseResult {
+        case: case(-1).unless_disturbed(None, 10),
+        ..result(1_000_000, None)
+    };
+    let verdict = |name, checked, wrong| {
+        let oracle = Oracle {
+            name,
+            checked,
+            wrong,
+            ..Oracle::default()
+        };
+        let report = Report {
+            cases: vec![void.clone(), void.clone(), result(1_000_000, None)],
+            oracles: vec![oracle],
+            ..Report::default()
+        };
+        Figures::of(&[report]).verdict()
+    };
+    assert_eq!(verdict("rx: parts sum to total", 9, 1), Verdict::Missed);
+    assert_eq!(verdict("links by something", 900, 1), Verdict::Missed);
+    assert_eq!(verdict("bytes explained", 100, 1), Verdict::Missed);
+    assert_eq!(verdict("rx: parts sum to total", 9, 0), Verdict::Inconclusive);
+    let unnamed = |cases| {
+        Figures::of(&[Report {
+            cases,
+            ..Report::default()
+        }])
+        .verdict()
+    };
+    assert_eq!(unnamed(vec![result(1_000_000, None)]), Verdict::Missed);
+    assert_eq!(unnamed(vec![result(1_000_000, Some(1_000_000))]), Verdict::Kept);
 }
 
 /// On a kernel that cannot tell, nothing or a weak guess will do; another wait claimed with confidence will not.

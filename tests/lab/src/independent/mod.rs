@@ -9,6 +9,7 @@
 //! AF_PACKET socket (its packets are after GRO, in order of arrival): sequence numbers            -> pcap.csv
 //! ```
 
+pub mod caches;
 pub mod kmem;
 pub mod tap;
 #[cfg(test)]

@@ -120,7 +120,11 @@ pub struct Session<'n> {
 
 impl Bench {
     /// Starts the recording; `of` is the namespace whose counters are compared.
-    pub fn record<'n>(&self, of: &'n Netns) -> anyhow::Result<Session<'n>> {
+    pub fn record<'n>(&mut self, of: &'n Netns) -> anyhow::Result<Session<'n>> {
+        // Asked for every rig, also those whose cause is time.
+        if self.kmem.is_none() && std::env::var_os("NETMORTEM_LAB_LINKS").is_some() {
+            self.record_links()?;
+        }
         let recording = self.recorder.start(&self.dir, "16M")?;
         let before = counters::read(of)?;
         Ok(Session { recording, of, before })

@@ -15,6 +15,7 @@ const HOLDS: [u64; 5] = [20, 28, 36, 44, 52];
 
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let line = Line::new()?;
+    bench.record_links()?;
     let session = bench.record(&line.a)?;
     for hold in HOLDS {
         let s = line.connect()?;

@@ -18,6 +18,7 @@ const HOLDS: [u64; 5] = [20, 31, 42, 53, 64];
 
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let line = Line::new()?;
+    bench.record_links()?;
     let session = bench.record(&line.a)?;
     for hold in HOLDS {
         let s = line.connect()?;

@@ -15,6 +15,7 @@ pub(in crate::rigs) const RIG: Rig = Rig {
 
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let line = Line::new()?;
+    bench.record_links()?;
     let session = bench.record(&line.a)?;
     for rate in [100_000, 150_000] {
         line.shape(rate, 9_000)?;

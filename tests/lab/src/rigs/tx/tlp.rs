@@ -17,6 +17,7 @@ const TIMES: usize = 4;
 fn run(bench: &mut Bench) -> anyhow::Result<()> {
     let line = Line::new()?;
     line.a.write("/proc/sys/net/ipv4/tcp_early_retrans", "3")?;
+    bench.record_links()?;
     let session = bench.record(&line.a)?;
     for _ in 0..TIMES {
         let s = line.connect()?;
