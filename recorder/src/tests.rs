@@ -2,6 +2,7 @@
 
 mod child;
 mod faults;
+mod filters;
 mod flight;
 mod flight_beside;
 mod flight_drops;

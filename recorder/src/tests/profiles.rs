@@ -352,6 +352,8 @@ fn filters_follow_the_fields_of_the_format() {
     };
     let ports = &["__u16 sport", "__u16 dport"][..];
     assert_eq!(of(&[80], "tcp", ports).unwrap(), "sport == 80 || dport == 80");
+    let icmp = of(&[80], "icmp", ports).unwrap();
+    assert_eq!(icmp, "sport == 80 || dport == 80 || (sport == 0 && dport == 0)");
     assert_eq!(
         of(&[80, 81], "udp", &["__u16 lport"]).unwrap(),
         "lport == 80 || lport == 81"
