@@ -51,7 +51,7 @@ pub struct Forecast {
 /// Counts for a second. The output is not touched and the command is not run.
 pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     let _signals = Signals::take();
-    let tracefs = tracefs::find()?;
+    let tracefs = tracefs::find().map_err(|e| if options.perf.is_asked_for() { e.by_perf() } else { e })?;
     // Dropped after the instance, which has them enabled.
     let mut probes = Probes::new(&tracefs);
     let (instance, removed) = match perf::choose(options, &tracefs)? {

@@ -92,7 +92,7 @@ fn record_to(
     output::check(&options.output, options.force)?;
     let cpu_before_ns = clock::process_cpu_ns();
     let signals = Signals::take();
-    let tracefs = tracefs::find()?;
+    let tracefs = tracefs::find().map_err(|e| if options.perf.is_asked_for() { e.by_perf() } else { e })?;
     // Dropped after the instance, which has them enabled.
     let mut probes = Probes::new(&tracefs);
     let (instance, mut removed) = match perf::choose(options, &tracefs)? {

@@ -235,6 +235,9 @@ fn raise_limit(needed: u64) -> Result<(), RecordError> {
 fn refused(e: io::Error) -> RecordError {
     let because = match e.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
+            if let Some(because) = crate::permissions::of_a_user_namespace() {
+                return RecordError::Perf { because };
+            }
             let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
             format!(
                 "the kernel refused perf_event_open: CAP_PERFMON (CAP_SYS_ADMIN before 5.8) is missing, or a container forbids it; \

@@ -64,6 +64,13 @@ pub struct PerfOptions {
     pub pids: Vec<u32>,
 }
 
+impl PerfOptions {
+    /// Whether no tracing instance will do.
+    pub fn is_asked_for(&self) -> bool {
+        self.backend == Backend::Perf || self.cgroup.is_some() || !self.pids.is_empty()
+    }
+}
+
 /// What was chosen.
 pub enum Chosen {
     /// This instance, and instances that were removed as leftovers.

@@ -63,7 +63,9 @@ fn set_up(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Se
 
 /// The plan of a recording that is not made: everything is opened, and closed again.
 pub fn plan_perf(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Manifest, RecordError> {
-    Ok(set_up(options, tracefs, because)?.manifest)
+    Ok(set_up(options, tracefs, because)
+        .map_err(RecordError::by_perf)?
+        .manifest)
 }
 
 /// Records. `because` says why this backend was chosen.
@@ -80,7 +82,7 @@ pub fn record_perf(
         scope,
         mut manifest,
         opened,
-    } = set_up(options, tracefs, because)?;
+    } = set_up(options, tracefs, because).map_err(RecordError::by_perf)?;
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 

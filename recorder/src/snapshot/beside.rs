@@ -303,7 +303,8 @@ pub fn sentences(all: &[(&ReadingEnd, bool)]) -> Vec<String> {
         "as there were more than {MOST_SOCKETS} sockets, or {} MiB of text",
         MOST_BYTES >> 20
     );
-    let part = "as what came was not whole (a list that changed meanwhile, a namespace that could not be entered)".to_owned();
+    let part =
+        "as what came was not whole (a list that changed meanwhile, a namespace that could not be entered)".to_owned();
     [(Why::Dear, dear), (Why::Many, much), (Why::Part, part)]
         .into_iter()
         .filter_map(|(why, text)| said(why, text))

@@ -24,9 +24,16 @@ const RULES: &str = "table ip t {
 fn inside(ns: &str, words: &[&str], input: &str) -> bool {
     let mut c = Command::new("ip");
     c.args(["netns", "exec", ns]).args(words);
-    let child = c.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let child = c
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
     child.is_ok_and(|mut child| {
-        let fed = child.stdin.take().is_some_and(|mut s| s.write_all(input.as_bytes()).is_ok());
+        let fed = child
+            .stdin
+            .take()
+            .is_some_and(|mut s| s.write_all(input.as_bytes()).is_ok());
         child.wait().is_ok_and(|s| s.success()) && fed
     })
 }
