@@ -12,7 +12,7 @@ use crate::options::{Output, Profile, RecordOptions};
 use crate::pcap::{PcapOptions, TapSpec};
 use crate::perf::{Backend, PerfOptions};
 use crate::plan::Filters;
-use crate::record::{Progress, record};
+use crate::record::{Progress, Summary, record_saying};
 use crate::units::{self, CpuList, size};
 
 mod fly;
@@ -256,10 +256,17 @@ pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
             );
         }
     };
-    let done = record(&args.options(), &mut tell);
-    if terminal {
+    let mut done = |s: &Summary| {
+        let clear = if terminal { "\r\x1b[K" } else { "" };
+        let closing = match s.backend {
+            "perf" => "the bundle is whole; the kernel closes the events of perf, which takes it some seconds\n",
+            _ => "",
+        };
+        let _ = write!(std::io::stderr(), "{clear}{}{closing}", summary_text(s));
+    };
+    let recorded = record_saying(&args.options(), &mut tell, &mut done);
+    if terminal && recorded.is_err() {
         let _ = write!(err, "\r\x1b[K");
     }
-    let _ = write!(err, "{}", summary_text(&done?));
-    Ok(())
+    recorded.map(drop)
 }

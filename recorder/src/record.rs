@@ -76,8 +76,17 @@ pub struct Summary {
 
 /// Records. Whatever it returns, and also when it panics, the instance is gone afterwards.
 pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
+    record_saying(options, tell, &mut |_| {})
+}
+
+/// The same; `done` hears of it as soon as the bundle is whole: the kernel takes seconds to close the events of perf.
+pub fn record_saying(
+    options: &RecordOptions,
+    tell: &mut dyn FnMut(&Progress),
+    done: &mut dyn FnMut(&Summary),
+) -> Result<Summary, RecordError> {
     let mut made = Made::default();
-    record_to(options, &mut made, tell).map_err(|e| match e {
+    record_to(options, &mut made, tell, done).map_err(|e| match e {
         RecordError::Output { source, .. } => made.failed(source),
         e => e,
     })
@@ -87,6 +96,7 @@ fn record_to(
     options: &RecordOptions,
     made: &mut Made,
     tell: &mut dyn FnMut(&Progress),
+    done: &mut dyn FnMut(&Summary),
 ) -> Result<Summary, RecordError> {
     command::find(&options.command)?;
     output::check(&options.output, options.force)?;
@@ -97,7 +107,10 @@ fn record_to(
     let mut probes = Probes::new(&tracefs);
     let (instance, mut removed) = match perf::choose(options, &tracefs)? {
         Chosen::Ftrace(instance, removed) => (instance, removed),
-        Chosen::Perf(because) => return record_perf((options, because), &tracefs, made, cpu_before_ns, &signals, tell),
+        Chosen::Perf(because) => {
+            let say = (tell, done);
+            return record_perf((options, because), &tracefs, made, cpu_before_ns, &signals, say);
+        }
     };
     removed.extend(probes::remove_stale(&tracefs));
     let symbols = Symbols::read(&plan::functions(options.profile));
@@ -156,6 +169,7 @@ fn record_to(
         shared: drains.shared(),
         taps: &taps,
         one_has_ended: &|| drains.one_has_ended(),
+        tasks_have_ended: &|| false,
         lost: &|| Ok(stats(&instance, &[])?.iter().map(lost_events).sum()),
     };
     let (stopped, readings) = watch(&limits, &signals, &watched, &mut command, started, tell, &mut problems)?;
@@ -192,6 +206,7 @@ fn record_to(
     };
     let summary = finish(writer, path, &manifest, ended)?;
     instance.remove()?;
+    done(&summary);
     Ok(summary)
 }
 

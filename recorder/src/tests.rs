@@ -16,6 +16,7 @@ mod outputs;
 mod overflow;
 mod packets;
 mod pair;
+mod perf_ends;
 mod probes;
 mod profiles;
 mod pure;

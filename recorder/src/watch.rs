@@ -53,6 +53,8 @@ pub struct Watched<'a> {
     pub taps: &'a pcap::Running,
     /// Whether a thread that reads events has ended, which it does by itself only on an error.
     pub one_has_ended: &'a dyn Fn() -> bool,
+    /// Whether the tasks that alone are recorded are gone, and what they started.
+    pub tasks_have_ended: &'a dyn Fn() -> bool,
     /// Events lost so far, all CPUs.
     pub lost: &'a dyn Fn() -> Result<u64, RecordError>,
 }
@@ -110,6 +112,12 @@ fn watch_until(
         }
         if command.as_mut().is_some_and(|c| c.has_ended()) {
             return Ok(Stopped::because("command"));
+        }
+        if (watched.tasks_have_ended)() {
+            return Ok(Stopped {
+                reason: "pid".into(),
+                sentence: Some("stopped: the processes of --pid have ended, and what they started".into()),
+            });
         }
         if (watched.one_has_ended)() || watched.taps.one_has_failed() {
             // It will say why when it is joined.
