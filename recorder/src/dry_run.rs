@@ -161,11 +161,17 @@ impl Forecast {
             mib(bundle)
         );
         if self.sampled < self.events {
-            _ = writeln!(
-                out,
-                "the buffers overflowed in this second; sizes are of the {} events that were left. A recording reads all the time",
-                self.sampled
-            );
+            let read = self.sampled;
+            _ = match self.plan.perf {
+                None => writeln!(
+                    out,
+                    "the buffers overflowed in this second; sizes are of the {read} events that were left. A recording reads all the time"
+                ),
+                Some(_) => writeln!(
+                    out,
+                    "not all that was counted was in the rings, which nobody read meanwhile; sizes are of the {read} events that were"
+                ),
+            };
         }
         let percent = |us: f64| events * us / 1e4;
         let each_us = match self.plan.perf {

@@ -180,7 +180,7 @@ fn record_to(
     instance.write("events/enable", "0")?;
     let packets = taps.finish()?;
     let shared = drains.finish()?;
-    let command = command.map(|c| c.end());
+    let (command, runs_on) = command::end(command, stopped.spares);
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
     let mut writer = shared.into_writer();
     problems.extend(
@@ -204,9 +204,13 @@ fn record_to(
         problems,
         readings,
     };
-    let summary = finish(writer, path, &manifest, ended)?;
+    let mut summary = finish(writer, path, &manifest, ended)?;
     instance.remove()?;
+    drop(probes);
     done(&summary);
+    if let Some(c) = runs_on {
+        summary.command = Some(c.outlive(&signals));
+    }
     Ok(summary)
 }
 

@@ -11,7 +11,7 @@ use netmortem_formats::{CpuStats, SnapshotWhen};
 use super::drain::{Drained, Rings};
 use super::events::{self, OnCpu, Scope, Wanted};
 use super::sys::{Ring, SAMPLE_TYPE};
-use crate::command::Command;
+use crate::command::{self, Command};
 use crate::drain::Shared;
 use crate::error::RecordError;
 use crate::finish::{Ended, finish};
@@ -149,7 +149,7 @@ pub fn record_perf(
     shared.stop();
     let packets = taps.finish()?;
     let drained = rings.finish()?;
-    let command = command.map(|c| c.end());
+    let (command, runs_on) = command::end(command, stopped.spares);
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
     let shared = Arc::into_inner(shared).ok_or(RecordError::ThreadDied { cpu: 0 })?;
     let mut writer = shared.into_writer();
@@ -172,10 +172,14 @@ pub fn record_perf(
         problems,
         readings,
     };
-    let summary = finish(writer, path, &manifest, ended)?;
+    let mut summary = finish(writer, path, &manifest, ended)?;
     // Before the events are closed. The kernel waits for all its readers after the last of each kind, one kind after the other
     // (kernel/trace/trace_event_perf.c `perf_trace_event_unreg`, under event_mutex): threads do not make it faster.
     done(&summary);
+    drop(cpus);
+    if let Some(c) = runs_on {
+        summary.command = Some(c.outlive(signals));
+    }
     Ok(summary)
 }
 
