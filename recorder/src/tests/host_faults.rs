@@ -94,6 +94,37 @@ fn a_small_disk_is_not_filled_unless_that_is_asked_for() {
     assert!(totals(&c).values().map(|t| t.records).sum::<u64>() > 1000);
 }
 
+/// Its bundles reach the limit that nobody asked for; the command is not its business.
+#[test]
+fn a_flight_that_ends_by_itself_lets_its_command_run_on() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    // A bundle is about a megabyte, and 4 MiB of room are wanted before one is begun.
+    let Some(disk) = SmallDisk::new(10) else { return };
+    let state = kernel_state(&root);
+    let done = scratch("runs-on").with_extension("done");
+    let mut o = options(&disk.0.join("f.nmb"));
+    o.profile = Profile::Drops;
+    o.command = sh(&format!("sleep 15; : > {}", done.display()));
+    let mut f = flying(&[]);
+    (f.after, f.every) = (std::time::Duration::from_millis(100), std::time::Duration::ZERO);
+    f.max_bundles = 20;
+    let me = rustix::process::getpid();
+    let mut said = Vec::new();
+    let summary = flight(&o, &f, &mut |e| match e {
+        FlightEvent::Armed(_) | FlightEvent::Written(_) => {
+            rustix::process::kill_process(me, rustix::process::Signal::USR1).unwrap();
+        }
+        FlightEvent::Note(note) if note.contains("the command runs on") => {
+            said.push((done.exists(), kernel_state(&root) == state));
+        }
+        _ => {}
+    });
+    assert_eq!(summary.unwrap().stop_reason, "max_bytes");
+    // When that was said it ran, and the kernel was as before; it was not ended.
+    assert_eq!(said, [(false, true)]);
+    std::fs::remove_file(&done).unwrap();
+}
+
 #[test]
 fn a_flight_whose_disk_is_full_stays_armed_and_writes_when_there_is_room() {
     let Some((root, _one)) = tracefs_or_skip() else { return };
