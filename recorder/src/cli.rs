@@ -12,7 +12,7 @@ use crate::options::{Output, Profile, RecordOptions};
 use crate::pcap::{PcapOptions, TapSpec};
 use crate::perf::{Backend, PerfOptions};
 use crate::plan::Filters;
-use crate::record::{Progress, record};
+use crate::record::{Progress, Summary, record_saying};
 use crate::units::{self, CpuList, size};
 
 mod fly;
@@ -21,6 +21,7 @@ mod summary;
 
 use fly::{fly, reach};
 use names::default_name;
+use summary::command_text;
 
 pub use summary::summary_text;
 
@@ -93,7 +94,7 @@ pub struct RecordArgs {
     /// Stop when the bundle has grown to this size (500M, 2G) [default: 4G or half of the free disk; none with -o -]
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
     pub max_bytes: Option<u64>,
-    /// Stop when the recorder itself needs more of one CPU than this for 5 s, in percent [default: 25 for each CPU, at least 50]
+    /// Stop when the recorder itself needs more of one CPU than this for 5 s, in percent [default: 25 for each CPU, 50 to 200]
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_cpu: Option<u32>,
     /// Fly: keep the events in kernel memory, overwriting the oldest, and write a bundle (FILE-000001.nmb, ...) for each trigger
@@ -105,7 +106,7 @@ pub struct RecordArgs {
     /// Record nothing: print the plan (events, filters, buffers, limits) and what it would cost, from a count of one second
     #[arg(long)]
     pub dry_run: bool,
-    /// A command to record: recording stops when it exits; it (not what it started) is terminated, and killed after 2 s, when recording stops first
+    /// A command to record: recording stops when it exits; it (not what it started) is terminated, and killed after 2 s, when recording stops first, unless by a limit that was not asked for
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -256,10 +257,23 @@ pub fn run(args: &RecordArgs) -> Result<(), RecordError> {
             );
         }
     };
-    let done = record(&args.options(), &mut tell);
-    if terminal {
+    let mut said = None;
+    let mut done = |s: &Summary| {
+        said.clone_from(&s.command);
+        let clear = if terminal { "\r\x1b[K" } else { "" };
+        let closing = match s.backend {
+            "perf" => "the bundle is whole; the kernel closes the events of perf, which takes it some seconds\n",
+            _ => "",
+        };
+        let _ = write!(std::io::stderr(), "{clear}{}{closing}", summary_text(s));
+    };
+    let recorded = record_saying(&args.options(), &mut tell, &mut done);
+    if terminal && recorded.is_err() {
         let _ = write!(err, "\r\x1b[K");
     }
-    let _ = write!(err, "{}", summary_text(&done?));
+    // One that outlived the recording has ended by now.
+    if let Some(c) = recorded?.command.filter(|c| Some(c) != said.as_ref()) {
+        let _ = write!(err, "{}", command_text(&c));
+    }
     Ok(())
 }

@@ -13,9 +13,12 @@ use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::RecordError;
+use crate::signals::Signals;
 
 /// How long a command that outlived the recording may take to obey SIGTERM, and then to die of SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
+/// How often one that outlives the recording is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Whether it can be started, before anything is set up for it: its name as `execvp` looks it up.
 pub fn find(argv: &[OsString]) -> Result<(), RecordError> {
@@ -37,6 +40,17 @@ pub fn find(argv: &[OsString]) -> Result<(), RecordError> {
     match std::env::split_paths(&path).any(|folder| runs(&folder.join(named))) {
         true => Ok(()),
         false => Err(no(io::ErrorKind::NotFound)),
+    }
+}
+
+/// When the recording has ended: how the command ended, or, where it is spared and still runs, itself besides.
+pub fn end(command: Option<Command>, spared: bool) -> (Option<CommandEnd>, Option<Command>) {
+    match command {
+        Some(mut c) => match spared && !c.has_ended() {
+            true => (Some(c.how()), Some(c)),
+            false => (Some(c.end()), None),
+        },
+        None => (None, None),
     }
 }
 
@@ -90,6 +104,14 @@ impl Command {
     pub fn end(mut self) -> CommandEnd {
         self.terminate();
         self.how()
+    }
+
+    /// Waits until it ends by itself, or a signal asks us to end it: how it ended.
+    pub fn outlive(mut self, signals: &Signals) -> CommandEnd {
+        while !self.has_ended() && signals.received().is_none() {
+            std::thread::sleep(LOOK);
+        }
+        self.end()
     }
 
     fn terminate(&mut self) {

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::{BundleWriter, Manifest, Plan, PlannedEvent};
+use netmortem_formats::bundle::{BundleWriter, Plan, PlannedEvent};
 
 use crate::drain::{Drains, Shared};
 use crate::error::RecordError;
 use crate::limits::Limits;
 use crate::options::RecordOptions;
 use crate::output::Patience;
-use crate::perf::{self, Chosen};
+use crate::perf::{self, Chosen, Counted};
 use crate::prepare::prepare;
 use crate::probes::Probes;
 use crate::record::{Tracing, lost_events, open_drains, stats};
@@ -24,6 +24,8 @@ const COUNT: Duration = Duration::from_secs(1);
 /// What an enabled tracepoint costs the path it is on, us for each event: 0.13 to 0.28 were measured on a quiet machine, up
 /// to 0.4 on a busy one (6.18, x86-64; docs/recording.md).
 const EVENT_US: [f64; 2] = [0.1, 0.4];
+/// The same by perf: 0.48 to 0.55 (docs/recorder-cost.md: CPU per operation more than with nothing, by the events of one).
+const PERF_EVENT_US: [f64; 2] = [0.4, 0.7];
 
 /// A plan, and what one second of it gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +36,7 @@ pub struct Forecast {
     pub notes: Vec<String>,
     /// When it would stop by itself.
     pub limits: Limits,
-    /// Length of the count; 0: nothing was counted, there is the plan only.
+    /// Length of the count.
     pub counted: Duration,
     /// Events that the kernel wrote in it.
     pub events: u64,
@@ -51,12 +53,12 @@ pub struct Forecast {
 /// Counts for a second. The output is not touched and the command is not run.
 pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     let _signals = Signals::take();
-    let tracefs = tracefs::find()?;
+    let tracefs = tracefs::find().map_err(|e| if options.perf.is_asked_for() { e.by_perf() } else { e })?;
     // Dropped after the instance, which has them enabled.
     let mut probes = Probes::new(&tracefs);
     let (instance, removed) = match perf::choose(options, &tracefs)? {
         Chosen::Ftrace(instance, removed) => (instance, removed),
-        Chosen::Perf(because) => return plan_only(perf::plan_perf(options, &tracefs, because)?, options),
+        Chosen::Perf(because) => return forecast(perf::count_perf(options, &tracefs, because, &count)?, options),
     };
     let mut manifest = prepare(
         &instance,
@@ -80,9 +82,7 @@ pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     let drains = open_drains(&instance, &manifest.plan)?;
     let started = Instant::now();
     let tracing = Tracing::on(&instance)?;
-    while started.elapsed() < COUNT && !crate::signals::came() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    count();
     tracing.off()?;
     let counted = started.elapsed();
     instance.write("events/enable", "0")?;
@@ -111,19 +111,28 @@ pub fn dry_run(options: &RecordOptions) -> Result<Forecast, RecordError> {
     })
 }
 
-/// A plan without a count.
-fn plan_only(mut manifest: Manifest, options: &RecordOptions) -> Result<Forecast, RecordError> {
+/// For as long as it is counted.
+fn count() {
+    let started = Instant::now();
+    while started.elapsed() < COUNT && !crate::signals::came() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What perf counted.
+fn forecast(counted: Counted, options: &RecordOptions) -> Result<Forecast, RecordError> {
+    let mut manifest = counted.manifest;
     manifest.plan.packets = crate::pcap::Taps::open(options, &mut manifest.notes)?.plan();
     Ok(Forecast {
         limits: Limits::of(options, manifest.machine.cpus_online.len()),
         plan: manifest.plan,
         notes: manifest.notes,
-        counted: Duration::ZERO,
-        events: 0,
-        sampled: 0,
-        ring_bytes: 0,
-        bundle_bytes: 0,
-        cpu_ns: 0,
+        counted: counted.elapsed,
+        events: counted.events,
+        sampled: counted.sampled,
+        ring_bytes: counted.ring_bytes,
+        bundle_bytes: counted.bundle_bytes,
+        cpu_ns: counted.cpu_ns,
     })
 }
 
@@ -152,20 +161,30 @@ impl Forecast {
             mib(bundle)
         );
         if self.sampled < self.events {
-            _ = writeln!(
-                out,
-                "the buffers overflowed in this second; sizes are of the {} events that were left. A recording reads all the time",
-                self.sampled
-            );
+            let read = self.sampled;
+            _ = match self.plan.perf {
+                None => writeln!(
+                    out,
+                    "the buffers overflowed in this second; sizes are of the {read} events that were left. A recording reads all the time"
+                ),
+                Some(_) => writeln!(
+                    out,
+                    "not all that was counted was in the rings, which nobody read meanwhile; sizes are of the {read} events that were"
+                ),
+            };
         }
         let percent = |us: f64| events * us / 1e4;
+        let each_us = match self.plan.perf {
+            Some(_) => PERF_EVENT_US,
+            None => EVENT_US,
+        };
         _ = writeln!(
             out,
             "cost: {:.1} to {:.1} % of one CPU on the traced paths ({} to {} us for each event), {:.1} % for the recorder",
-            percent(EVENT_US[0]),
-            percent(EVENT_US[1]),
-            EVENT_US[0],
-            EVENT_US[1],
+            percent(each_us[0]),
+            percent(each_us[1]),
+            each_us[0],
+            each_us[1],
             cpu * 100.0
         );
         if let Some(after) = self.limits.bytes_end(bundle) {
@@ -233,10 +252,7 @@ impl Forecast {
             "stops after: {duration}, {bytes}, or {} % of one CPU for 5 s",
             l.cpu_percent
         );
-        match self.counted.is_zero() {
-            true => out += "plan only: by perf nothing is counted before it records\n",
-            false => self.count(&mut out),
-        }
+        self.count(&mut out);
         for n in &self.notes {
             _ = writeln!(out, "note: {n}");
         }

@@ -180,7 +180,18 @@ impl RecordError {
     pub(crate) fn no_permission(path: impl Into<PathBuf>) -> Self {
         RecordError::NoPermission {
             path: path.into(),
-            because: crate::permissions::why_refused(),
+            because: crate::permissions::why_refused(false),
+        }
+    }
+
+    /// The same, where tracefs is to be read only.
+    pub(crate) fn by_perf(self) -> Self {
+        match self {
+            RecordError::NoPermission { path, .. } => RecordError::NoPermission {
+                path,
+                because: crate::permissions::why_refused(true),
+            },
+            e => e,
         }
     }
 

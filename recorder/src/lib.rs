@@ -54,4 +54,4 @@ pub use options::{Output, Profile, RecordOptions};
 pub use pcap::{PcapOptions, TapSpec};
 pub use perf::{Backend, PerfOptions};
 pub use plan::Filters;
-pub use record::{Progress, Summary, record};
+pub use record::{Progress, Summary, record, record_saying};

@@ -12,6 +12,8 @@ pub const DEFAULT_DURATION: Duration = Duration::from_secs(3600);
 const DEFAULT_BYTES: u64 = 4 << 30;
 /// Percent of one CPU, for every CPU that is online: a quarter of the machine.
 const DEFAULT_CPU_PERCENT_EACH: u32 = 25;
+/// And no more than this, on a host of many CPUs that is in trouble already: 2.4 million events/s took 16 (docs/recorder-cost.md).
+const MOST_CPU_PERCENT: u32 = 200;
 /// All ring buffers together take at most this part of the memory that is available.
 const MEMORY_PART: u64 = 8;
 /// A ring buffer of less holds nothing.
@@ -33,6 +35,8 @@ pub struct Limits {
     pub bytes_is_default: bool,
     /// Stop when the recorder itself uses more of one CPU than this, percent, over five seconds.
     pub cpu_percent: u32,
+    /// Nobody asked for `cpu_percent`.
+    pub cpu_is_default: bool,
 }
 
 impl Limits {
@@ -59,8 +63,11 @@ impl Limits {
             bytes_is_default: options.max_bytes.is_none(),
             cpu_percent: options.max_cpu_percent.unwrap_or_else(|| {
                 let cpus = u32::try_from(cpus_online.max(1)).unwrap_or(u32::MAX);
-                DEFAULT_CPU_PERCENT_EACH.saturating_mul(cpus).max(50)
+                DEFAULT_CPU_PERCENT_EACH
+                    .saturating_mul(cpus)
+                    .clamp(50, MOST_CPU_PERCENT)
             }),
+            cpu_is_default: options.max_cpu_percent.is_none(),
         }
     }
 }

@@ -87,7 +87,7 @@ pub struct RecordOptions {
     pub max_buffers_kib: Option<u64>,
     /// Stop when the bundle has this many bytes; `None` is 4 GiB, or half of what is free.
     pub max_bytes: Option<u64>,
-    /// Stop when the recorder itself uses more than this of one CPU, percent, for five seconds; `None` is 25 for each CPU.
+    /// Stop when the recorder itself uses more than this of one CPU, percent, for five seconds; `None` is 25 for each CPU, 200 at most.
     pub max_cpu_percent: Option<u32>,
     /// Run this and stop when it exits; empty means none.
     pub command: Vec<OsString>,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use netmortem_formats::bundle::{self, BundleWriter, Clocks, Manifest, Plan, RecorderInfo};
 
@@ -12,6 +13,9 @@ use crate::options::RecordOptions;
 use crate::plan::{self, Enabled};
 use crate::symbols::Symbols;
 use crate::{clock, host, limits, permissions, tracefs};
+
+/// Making the ring buffers may take the kernel so long before it is worth a note.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// Sets the instance up (tracing stays off) and returns the manifest that says how.
 pub fn prepare(
@@ -38,7 +42,15 @@ pub fn prepare(
     }
     let cpus = instance.cpus();
     let buffer_kib = limits::buffer_kib(options, cpus.len() as u64, &mut notes);
+    let began = Instant::now();
     instance.write("buffer_size_kb", &buffer_kib.to_string())?;
+    if began.elapsed() >= SLOW {
+        notes.push(format!(
+            "the kernel took {:.1} s to make ring buffers of {} MiB, before anything was recorded",
+            began.elapsed().as_secs_f64(),
+            buffer_kib.saturating_mul(cpus.len() as u64) >> 10
+        ));
+    }
     let granted_kib = first_number(&instance.read("buffer_size_kb")?).unwrap_or(buffer_kib);
     // Wake the reader when a batch is there; kernels before 5.0 have no such file and wake it at every event.
     let batch = (BATCH_BYTES as u64 >> 10).saturating_mul(100) / granted_kib.max(1);

@@ -78,8 +78,17 @@ pub struct Summary {
 
 /// Records. Whatever it returns, and also when it panics, the instance is gone afterwards.
 pub fn record(options: &RecordOptions, tell: &mut dyn FnMut(&Progress)) -> Result<Summary, RecordError> {
+    record_saying(options, tell, &mut |_| {})
+}
+
+/// The same; `done` hears of it as soon as the bundle is whole: the kernel takes seconds to close the events of perf.
+pub fn record_saying(
+    options: &RecordOptions,
+    tell: &mut dyn FnMut(&Progress),
+    done: &mut dyn FnMut(&Summary),
+) -> Result<Summary, RecordError> {
     let mut made = Made::default();
-    record_to(options, &mut made, tell).map_err(|e| match e {
+    record_to(options, &mut made, tell, done).map_err(|e| match e {
         RecordError::Output { source, .. } => made.failed(source),
         e => e,
     })
@@ -89,17 +98,21 @@ fn record_to(
     options: &RecordOptions,
     made: &mut Made,
     tell: &mut dyn FnMut(&Progress),
+    done: &mut dyn FnMut(&Summary),
 ) -> Result<Summary, RecordError> {
     command::find(&options.command)?;
     output::check(&options.output, options.force)?;
     let cpu_before_ns = clock::process_cpu_ns();
     let signals = Signals::take();
-    let tracefs = tracefs::find()?;
+    let tracefs = tracefs::find().map_err(|e| if options.perf.is_asked_for() { e.by_perf() } else { e })?;
     // Dropped after the instance, which has them enabled.
     let mut probes = Probes::new(&tracefs);
     let (instance, mut removed) = match perf::choose(options, &tracefs)? {
         Chosen::Ftrace(instance, removed) => (instance, removed),
-        Chosen::Perf(because) => return record_perf((options, because), &tracefs, made, cpu_before_ns, &signals, tell),
+        Chosen::Perf(because) => {
+            let say = (tell, done);
+            return record_perf((options, because), &tracefs, made, cpu_before_ns, &signals, say);
+        }
     };
     removed.extend(probes::remove_stale(&tracefs));
     let symbols = Symbols::read(&plan::functions(options.profile));
@@ -158,6 +171,7 @@ fn record_to(
         shared: drains.shared(),
         taps: &taps,
         one_has_ended: &|| drains.one_has_ended(),
+        tasks_have_ended: &|| false,
         lost: &|| Ok(stats(&instance, &[])?.iter().map(lost_events).sum()),
     };
     let (stopped, readings) = watch(&limits, &signals, &watched, &mut command, started, tell, &mut problems)?;
@@ -168,7 +182,7 @@ fn record_to(
     instance.write("events/enable", "0")?;
     let packets = taps.finish()?;
     let shared = drains.finish()?;
-    let command = command.map(|c| c.end());
+    let (command, runs_on) = command::end(command, stopped.spares);
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
     let mut writer = shared.into_writer();
     problems.extend(
@@ -192,8 +206,13 @@ fn record_to(
         problems,
         readings,
     };
-    let summary = finish(writer, path, &manifest, ended)?;
+    let mut summary = finish(writer, path, &manifest, ended)?;
     instance.remove()?;
+    drop(probes);
+    done(&summary);
+    if let Some(c) = runs_on {
+        summary.command = Some(c.outlive(&signals));
+    }
     Ok(summary)
 }
 

@@ -2,6 +2,7 @@
 
 mod child;
 mod faults;
+mod filters;
 mod flight;
 mod flight_beside;
 mod flight_drops;
@@ -15,6 +16,7 @@ mod outputs;
 mod overflow;
 mod packets;
 mod pair;
+mod perf_ends;
 mod probes;
 mod profiles;
 mod pure;

@@ -33,6 +33,8 @@ pub struct Stopped {
     pub reason: String,
     /// What a person should know about it.
     pub sentence: Option<String>,
+    /// By a limit that nobody asked for: it is no reason to end a command.
+    pub spares: bool,
 }
 
 impl Stopped {
@@ -41,7 +43,19 @@ impl Stopped {
         Stopped {
             reason: reason.to_owned(),
             sentence: None,
+            spares: false,
         }
+    }
+
+    /// Says what becomes of a command.
+    pub fn of_command(mut self, there_is_one: bool) -> Stopped {
+        if self.spares && there_is_one {
+            let said = self.sentence.take().unwrap_or_default();
+            self.sentence = Some(format!(
+                "{said}; nobody asked for that limit: the command runs on, and is waited for"
+            ));
+        }
+        self
     }
 }
 
@@ -53,6 +67,8 @@ pub struct Watched<'a> {
     pub taps: &'a pcap::Running,
     /// Whether a thread that reads events has ended, which it does by itself only on an error.
     pub one_has_ended: &'a dyn Fn() -> bool,
+    /// Whether the tasks that alone are recorded are gone, and what they started.
+    pub tasks_have_ended: &'a dyn Fn() -> bool,
     /// Events lost so far, all CPUs.
     pub lost: &'a dyn Fn() -> Result<u64, RecordError>,
 }
@@ -111,12 +127,19 @@ fn watch_until(
         if command.as_mut().is_some_and(|c| c.has_ended()) {
             return Ok(Stopped::because("command"));
         }
+        if (watched.tasks_have_ended)() {
+            return Ok(Stopped {
+                reason: "pid".into(),
+                sentence: Some("stopped: the processes of --pid have ended, and what they started".into()),
+                spares: false,
+            });
+        }
         if (watched.one_has_ended)() || watched.taps.one_has_failed() {
             // It will say why when it is joined.
             return Ok(Stopped::because("error"));
         }
         if let Some(stopped) = over(limits, started.elapsed(), bundle_bytes) {
-            return Ok(stopped);
+            return Ok(stopped.of_command(command.is_some()));
         }
         if clocks.elapsed() >= CLOCKS {
             clocks = Instant::now();
@@ -139,7 +162,7 @@ fn watch_until(
                 unheeded: signals::take_unheeded(),
             });
             if let Some(stopped) = over_cpu(limits, &mut cpu) {
-                return Ok(stopped);
+                return Ok(stopped.of_command(command.is_some()));
             }
         }
         let left = limits.duration.map_or(TICK, |d| d.saturating_sub(started.elapsed()));
@@ -159,6 +182,7 @@ pub fn over_cpu(limits: &Limits, cpu: &mut CpuShare) -> Option<Stopped> {
             CPU_WINDOW.as_secs(),
             limits.cpu_percent
         )),
+        spares: limits.cpu_is_default,
     })
 }
 
@@ -171,6 +195,7 @@ pub fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Sto
             sentence: limits
                 .duration_is_default
                 .then(|| format!("stopped after {secs} s, the limit when neither --duration nor a command is given")),
+            spares: false,
         });
     }
     if limits.bytes.is_some_and(|m| bundle_bytes >= m) {
@@ -182,6 +207,7 @@ pub fn over(limits: &Limits, elapsed: Duration, bundle_bytes: u64) -> Option<Sto
         return Some(Stopped {
             reason: "max_bytes".into(),
             sentence: Some(format!("stopped: the bundle reached {limit}, {whose}")),
+            spares: limits.bytes_is_default,
         });
     }
     None

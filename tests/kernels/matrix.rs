@@ -252,7 +252,7 @@ fn judge(dir: &Path, series: Option<&str>) {
         ),
     }
 
-    probed(&c, &manifest, truth["connections"] as u64, alone);
+    probed(&c, &manifest, truth["connections"] as u64, alone, series);
     if dir.join("squeeze-000001.nmb").exists() {
         let (_, manifest, _) = open(&dir.join("squeeze-000001.nmb"));
         let trigger = manifest.flight.unwrap().trigger;
@@ -280,16 +280,18 @@ fn judge(dir: &Path, series: Option<&str>) {
     );
 }
 
-/// Probes of the recorder's own, where the kernel has them: Debian's 6.12 has, 6.1 lacks BTF arguments, and says so.
-fn probed(c: &Capture, manifest: &Manifest, connections: u64, alone: bool) {
+/// Probes of the recorder's own: which of them there are on Debian's kernels is known, on this machine's it is not.
+fn probed(c: &Capture, manifest: &Manifest, connections: u64, alone: bool, series: Option<&str>) {
     let mut counts = BTreeMap::new();
     each_record(c, |_, _, payload| {
         *counts.entry(c.endian.u16(payload, 0)).or_insert(0u64) += 1
     });
+    let (mut there, mut reasons) = (BTreeMap::new(), BTreeMap::new());
     for name in ["accept_queue", "backlog", "push", "getaddrinfo", "getaddrinfo_return"] {
         let ends = |full: &str| full.starts_with("netmortem_") && full.ends_with(&format!(":{name}"));
         if let Some(absent) = manifest.plan.absent.iter().find(|a| ends(&a.name)) {
             println!("  without {name}: {}", absent.because);
+            reasons.insert(name, absent.because.as_str());
             continue;
         }
         let format = c.event_formats.iter().find(|f| ends(&f.key())).unwrap();
@@ -298,6 +300,27 @@ fn probed(c: &Capture, manifest: &Manifest, connections: u64, alone: bool) {
             assert!(n == connections || (!alone && n > connections), "{n}");
         }
         println!("  {name}: {n}");
+        there.insert(name, n);
+    }
+    let kernels_own = ["accept_queue", "backlog", "push"];
+    match series {
+        // A sender of 60 kB holds its socket when the first acknowledgements come; what is written is pushed.
+        Some("6.12") => {
+            let some = |name: &str| there.get(name).is_some_and(|n| *n > 0);
+            assert!(kernels_own.into_iter().all(some), "{there:?} {reasons:?}");
+            assert!(there["push"] >= connections, "{there:?}");
+        }
+        // Fields by BTF came with 6.4.
+        Some("6.1") => {
+            for name in kernels_own {
+                let because = reasons.get(name).copied().unwrap_or("it is there");
+                assert!(
+                    because.starts_with("the kernel refused p:netmortem_"),
+                    "{name}: {because}"
+                );
+            }
+        }
+        _ => {}
     }
 }
 

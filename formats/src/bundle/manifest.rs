@@ -220,7 +220,7 @@ pub struct AbsentEvent {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Why it ended: `duration`, `command`, `SIGINT`, `SIGTERM`, `SIGHUP`, `SIGQUIT`, `max_bytes`,
-    /// `max_cpu`; of a flight recorder `trigger` when the time after the trigger has passed.
+    /// `max_cpu`, `pid` (the processes that alone were recorded have ended); of a flight recorder `trigger` when the time after the trigger has passed.
     #[serde(default)]
     pub stop_reason: String,
     /// Readings just after the last event.

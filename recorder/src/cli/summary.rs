@@ -1,5 +1,7 @@
 //! What was recorded, in the words of the terminal.
 
+use netmortem_formats::bundle::CommandEnd;
+
 use crate::record::Summary;
 use crate::units::size;
 
@@ -32,17 +34,22 @@ pub fn summary_text(s: &Summary) -> String {
         out += &format!("{}: {} packets{}\n", p.name, p.packets, lost_packets(p));
     }
     if let Some(c) = &s.command {
-        out += &match (c.exit_code, c.signal) {
-            (Some(0), _) => "the command exited with status 0\n".to_owned(),
-            (Some(n), _) => format!("the command exited with status {n}\n"),
-            (_, Some(n)) => format!("the command was killed by signal {n}\n"),
-            _ => "the command was still running\n".to_owned(),
-        };
+        out += &command_text(c);
     }
     for n in &s.notes {
         out += &format!("note: {n}\n");
     }
     out
+}
+
+/// How the command ended.
+pub fn command_text(c: &CommandEnd) -> String {
+    match (c.exit_code, c.signal) {
+        (Some(0), _) => "the command exited with status 0\n".to_owned(),
+        (Some(n), _) => format!("the command exited with status {n}\n"),
+        (_, Some(n)) => format!("the command was killed by signal {n}\n"),
+        _ => "the command was still running\n".to_owned(),
+    }
 }
 
 /// `, 3 wanted ones are not: tcp:tcp_cong_state_set, ... (why: plan.absent of the bundle)`

@@ -219,9 +219,15 @@ pub fn flight(
     tell(&FlightEvent::Armed(&manifest));
     let stopped = flying.run(&signals, tell)?;
     let (bundles, suppressed, failed) = (flying.bundles, flying.suppressed.1, flying.failed.take());
+    let (elapsed, runs_on) = (started.elapsed(), command::end(flying.command.take(), stopped.spares).1);
     drop(flying);
     tracing.off()?;
     instance.remove()?;
+    drop(probes);
+    if let Some(c) = runs_on {
+        tell(&FlightEvent::Note(stopped.sentence.as_deref().unwrap_or_default()));
+        c.outlive(&signals);
+    }
     // Something happened, and nothing tells of it.
     if let Some(e) = failed.filter(|_| bundles == 0) {
         return Err(e);
@@ -231,7 +237,7 @@ pub fn flight(
         suppressed,
         stop_reason: stopped.reason,
         sentence: stopped.sentence,
-        elapsed: started.elapsed(),
+        elapsed,
         cpu_ns: clock::process_cpu_ns().saturating_sub(cpu_before_ns),
     })
 }
@@ -382,6 +388,7 @@ impl Flying<'_> {
             return Some(Stopped::because("max_bundles"));
         }
         let (limits, elapsed) = (&self.limits, self.started.elapsed());
-        over(limits, elapsed, self.bytes).or_else(|| over_cpu(limits, &mut self.cpu))
+        let stopped = over(limits, elapsed, self.bytes).or_else(|| over_cpu(limits, &mut self.cpu));
+        stopped.map(|s| s.of_command(self.command.is_some()))
     }
 }

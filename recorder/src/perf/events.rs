@@ -119,6 +119,15 @@ impl Scope {
         })
     }
 
+    /// Whether all threads of `--pid`, and what they started, have ended: the kernel then hangs up their events.
+    pub fn has_ended(&self, cpus: &[OnCpu]) -> bool {
+        let Scope::Threads(threads) = self else { return false };
+        // One kind of event of each thread is enough; of one that had ended before it was opened another's stands there.
+        let events = cpus.first().map_or(&[][..], |c| &c.events);
+        let one_kind = events.get(..threads.len()).unwrap_or(events);
+        !one_kind.is_empty() && one_kind.iter().all(Event::has_hung_up)
+    }
+
     fn whoms(&self) -> Vec<Whom<'_>> {
         match self {
             Scope::All => vec![Whom::All],
@@ -235,6 +244,9 @@ fn raise_limit(needed: u64) -> Result<(), RecordError> {
 fn refused(e: io::Error) -> RecordError {
     let because = match e.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
+            if let Some(because) = crate::permissions::of_a_user_namespace() {
+                return RecordError::Perf { because };
+            }
             let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
             format!(
                 "the kernel refused perf_event_open: CAP_PERFMON (CAP_SYS_ADMIN before 5.8) is missing, or a container forbids it; \

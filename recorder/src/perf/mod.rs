@@ -12,6 +12,7 @@
 //! switched off -> rest of every ring -> read of every fd: events seen, events lost -> end.json
 //! ```
 
+mod count;
 mod drain;
 mod events;
 mod run;
@@ -27,7 +28,8 @@ use crate::instance::Instance;
 use crate::options::RecordOptions;
 use crate::tracefs;
 
-pub use run::{plan_perf, record_perf};
+pub use count::{Counted, count_perf};
+pub use run::record_perf;
 
 /// How events reach the recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +64,13 @@ pub struct PerfOptions {
     pub cgroup: Option<PathBuf>,
     /// Only what these processes, and what they start, do.
     pub pids: Vec<u32>,
+}
+
+impl PerfOptions {
+    /// Whether no tracing instance will do.
+    pub fn is_asked_for(&self) -> bool {
+        self.backend == Backend::Perf || self.cgroup.is_some() || !self.pids.is_empty()
+    }
 }
 
 /// What was chosen.

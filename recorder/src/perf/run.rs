@@ -11,7 +11,7 @@ use netmortem_formats::{CpuStats, SnapshotWhen};
 use super::drain::{Drained, Rings};
 use super::events::{self, OnCpu, Scope, Wanted};
 use super::sys::{Ring, SAMPLE_TYPE};
-use crate::command::Command;
+use crate::command::{self, Command};
 use crate::drain::Shared;
 use crate::error::RecordError;
 use crate::finish::{Ended, finish};
@@ -27,14 +27,17 @@ use crate::watch::{Watched, watch};
 use crate::{clock, host, limits, output, pcap, permissions, snapshot};
 
 /// What is set up before anything is recorded; all events are switched off.
-struct Set {
+pub struct Set {
     symbols: Symbols,
     scope: Scope,
-    manifest: Manifest,
-    opened: Vec<(OnCpu, Ring)>,
+    /// The plan.
+    pub manifest: Manifest,
+    /// Events and rings.
+    pub opened: Vec<(OnCpu, Ring)>,
 }
 
-fn set_up(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Set, RecordError> {
+/// Opens everything.
+pub fn set_up(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Set, RecordError> {
     let symbols = Symbols::read(&plan::functions(options.profile));
     let wanted = Wanted::new(tracefs);
     let enabled = plan::enable(&wanted, options.profile, &options.filters, symbols.functions())?;
@@ -61,10 +64,17 @@ fn set_up(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Se
     })
 }
 
-/// The plan of a recording that is not made: everything is opened, and closed again.
-pub fn plan_perf(options: &RecordOptions, tracefs: &Path, because: String) -> Result<Manifest, RecordError> {
-    Ok(set_up(options, tracefs, because)?.manifest)
+/// The events of each CPU, and its ring.
+pub fn split(opened: Vec<(OnCpu, Ring)>) -> (Vec<OnCpu>, Vec<(u32, Ring)>) {
+    let both = |(on, ring): (OnCpu, Ring)| {
+        let cpu = on.cpu;
+        (on, (cpu, ring))
+    };
+    opened.into_iter().map(both).unzip()
 }
+
+/// Who hears how it goes, and who hears that the bundle is whole.
+pub type Says<'a, 'b> = (&'a mut dyn FnMut(&Progress), &'b mut dyn FnMut(&Summary));
 
 /// Records. `because` says why this backend was chosen.
 pub fn record_perf(
@@ -73,14 +83,14 @@ pub fn record_perf(
     made: &mut Made,
     cpu_before_ns: u64,
     signals: &Signals,
-    tell: &mut dyn FnMut(&Progress),
+    (tell, done): Says<'_, '_>,
 ) -> Result<Summary, RecordError> {
     let Set {
         symbols,
         scope,
         mut manifest,
         opened,
-    } = set_up(options, tracefs, because)?;
+    } = set_up(options, tracefs, because).map_err(RecordError::by_perf)?;
     let taps = pcap::Taps::open(options, &mut manifest.notes)?;
     manifest.plan.packets = taps.plan();
 
@@ -112,11 +122,7 @@ pub fn record_perf(
     writer.append_clock_pair(&clock::clock_pair()).map_err(out_error)?;
 
     let shared = Arc::new(Shared::new(writer, patience)?);
-    let (mut cpus, mut rings) = (Vec::new(), Vec::new());
-    for (on, ring) in opened {
-        rings.push((on.cpu, ring));
-        cpus.push(on);
-    }
+    let (cpus, rings) = split(opened);
     let rings = Rings::start(rings, &shared)?;
     let taps = taps.start(&shared)?;
     let started = Instant::now();
@@ -131,6 +137,8 @@ pub fn record_perf(
         shared: &shared,
         taps: &taps,
         one_has_ended: &|| rings.one_has_ended(),
+        // A command bounds it where there is one.
+        tasks_have_ended: &|| options.command.is_empty() && scope.has_ended(&cpus),
         lost: &|| Ok(rings.lost.load(Ordering::Relaxed)),
     };
     let (stopped, readings) = watch(&limits, signals, &watched, &mut command, started, tell, &mut problems)?;
@@ -141,7 +149,7 @@ pub fn record_perf(
     shared.stop();
     let packets = taps.finish()?;
     let drained = rings.finish()?;
-    let command = command.map(|c| c.end());
+    let (command, runs_on) = command::end(command, stopped.spares);
     let ring_bytes = shared.ring_bytes.load(Ordering::Relaxed);
     let shared = Arc::into_inner(shared).ok_or(RecordError::ThreadDied { cpu: 0 })?;
     let mut writer = shared.into_writer();
@@ -164,7 +172,15 @@ pub fn record_perf(
         problems,
         readings,
     };
-    finish(writer, path, &manifest, ended)
+    let mut summary = finish(writer, path, &manifest, ended)?;
+    // Before the events are closed. The kernel waits for all its readers after the last of each kind, one kind after the other
+    // (kernel/trace/trace_event_perf.c `perf_trace_event_unreg`, under event_mutex): threads do not make it faster.
+    done(&summary);
+    drop(cpus);
+    if let Some(c) = runs_on {
+        summary.command = Some(c.outlive(signals));
+    }
+    Ok(summary)
 }
 
 fn manifest(
@@ -235,7 +251,7 @@ fn manifest(
 }
 
 /// All events on, or off.
-fn switch(cpus: &[OnCpu], on: bool) -> Result<(), RecordError> {
+pub fn switch(cpus: &[OnCpu], on: bool) -> Result<(), RecordError> {
     for event in cpus.iter().flat_map(|c| &c.events) {
         let done = if on { event.enable() } else { event.disable() };
         done.map_err(|source| RecordError::System {

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use perf_event_open_sys as sys;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sys::bindings;
 
 /// `PERF_SAMPLE_*` of all our events. `common_type` and `common_pid` of the payload say which event and which task.
@@ -127,6 +128,13 @@ impl Event {
     pub fn disable(&self) -> io::Result<()> {
         // SAFETY: an open descriptor; the call takes no pointer.
         check(unsafe { sys::ioctls::DISABLE(self.fd.as_raw_fd(), 0) })
+    }
+
+    /// Whether its task has ended, and all that inherited it.
+    pub fn has_hung_up(&self) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::empty())];
+        let done = poll(&mut fds, Some(&Timespec::default()));
+        done.is_ok() && fds.iter().any(|f| f.revents().contains(PollFlags::HUP))
     }
 
     /// How often it happened, and how many of these found no room; the latter is `None` on old kernels.

@@ -8,6 +8,9 @@ use netmortem_formats::bundle::PlannedEvent;
 use crate::error::RecordError;
 use crate::snapshot::interface_elsewhere;
 
+/// `icmp_send` fills its ports for UDP alone (include/trace/events/icmp.h): an error about TCP has none, and may be about any port.
+const UNFILLED: &str = "(sport == 0 && dport == 0)";
+
 /// What of the events is wanted; empty means everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filters {
@@ -94,7 +97,11 @@ impl Filters {
 
     /// The filter for an event of this system with this format text; `None` when it holds neither.
     pub fn of_event(&self, system: &str, format: &str, interfaces: &[(u32, String)]) -> Option<String> {
-        let all = [self.port(format), dev(system, format, interfaces)];
+        let port = self.port(format).map(|f| match system {
+            "icmp" => format!("{f} || {UNFILLED}"),
+            _ => f,
+        });
+        let all = [port, dev(system, format, interfaces)];
         let all: Vec<String> = all.into_iter().flatten().collect();
         match all.as_slice() {
             [] => None,

@@ -31,8 +31,8 @@ const MOST_BYTES: usize = 3 << 20;
 const TOO_MANY: Duration = Duration::from_secs(60);
 /// All is told again at every so many readings of a kind: what a damaged member held is then known again.
 pub const WHOLE: u64 = 64;
-/// Fewer than so many left out are not worth a sentence.
-const FEW: u64 = 10;
+/// Fewer than so many left out are not worth a sentence, where any was read.
+const FEW: u64 = 3;
 
 /// A kind of reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,24 +258,42 @@ impl Beside {
     }
 }
 
-/// Of kinds that were left out more often than read, and why: what was read of each, and whether there was more than is read.
+/// Why a kind was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// It would have cost too much.
+    Dear,
+    /// There was more than is read.
+    Many,
+    /// What came was not whole.
+    Part,
+}
+
+/// Of kinds that were never read, or left out more often than read, and why: what was read of each, and whether there was more than is read.
 pub fn sentences(all: &[(&ReadingEnd, bool)]) -> Vec<String> {
-    let seldom = |r: &ReadingEnd| r.skipped + r.failed >= FEW.max(r.read + 1);
-    let of = |many: bool| {
-        let told = all.iter().filter(|(r, m)| seldom(r) && *m == many);
-        told.map(|(t, _)| {
-            let ms = t.longest_ns as f64 / 1e6;
-            format!(
-                "{} (read {} times, left out {}, failed {}; the longest took {ms:.1} ms)",
-                t.what, t.read, t.skipped, t.failed
-            )
-        })
-        .collect::<Vec<_>>()
+    let seldom = |r: &ReadingEnd| match (r.read, r.skipped + r.failed) {
+        (0, missed) => missed > 0,
+        (read, missed) => missed >= FEW.max(read + 1),
     };
-    let said = |kinds: Vec<String>, why: String| {
+    let why = |(r, many): &(&ReadingEnd, bool)| match (many, r.failed > r.read) {
+        (true, _) => Why::Many,
+        (false, true) => Why::Part,
+        (false, false) => Why::Dear,
+    };
+    let said = |because: Why, text: String| {
+        let told = all.iter().filter(|r| seldom(r.0) && why(r) == because);
+        let kinds: Vec<String> = told
+            .map(|(t, _)| {
+                let ms = t.longest_ns as f64 / 1e6;
+                format!(
+                    "{} (read {} times, left out {}, failed {}; the longest took {ms:.1} ms)",
+                    t.what, t.read, t.skipped, t.failed
+                )
+            })
+            .collect();
         (!kinds.is_empty()).then(|| {
             format!(
-                "readings of every second: {why}, these were made seldom: {}",
+                "readings of every second: {text}, these were made seldom or never: {}",
                 kinds.join(", ")
             )
         })
@@ -285,5 +303,10 @@ pub fn sentences(all: &[(&ReadingEnd, bool)]) -> Vec<String> {
         "as there were more than {MOST_SOCKETS} sockets, or {} MiB of text",
         MOST_BYTES >> 20
     );
-    said(of(false), dear).into_iter().chain(said(of(true), much)).collect()
+    let part =
+        "as what came was not whole (a list that changed meanwhile, a namespace that could not be entered)".to_owned();
+    [(Why::Dear, dear), (Why::Many, much), (Why::Part, part)]
+        .into_iter()
+        .filter_map(|(why, text)| said(why, text))
+        .collect()
 }

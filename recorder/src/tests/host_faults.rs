@@ -15,7 +15,7 @@ use super::reading::{each_record_of, totals};
 use crate::RecordError;
 use crate::flight::{FlightEvent, flight};
 use crate::options::Profile;
-use crate::record::record;
+use crate::record::{record, record_saying};
 
 /// A file system of some megabytes; gone when it is dropped.
 struct SmallDisk(PathBuf);
@@ -59,15 +59,25 @@ fn a_small_disk_is_not_filled_unless_that_is_asked_for() {
     let mut o = options(&path);
     // Symbols and settings alone are about a megabyte; what waits in the buffers when it stops must find room, too.
     o.buffer_kib = Some(1024);
-    o.command = sh("exec dd if=/dev/zero of=/dev/null bs=1 2>/dev/null");
-    let summary = record(&o, &mut |_| {}).unwrap();
+    // It ends by itself some time after the limit, which nobody asked for: the recording ends, the command does not.
+    o.command = sh("timeout 12 dd if=/dev/zero of=/dev/null bs=1 2>/dev/null; exit 7");
+    let mut ended = None;
+    let summary = record_saying(&o, &mut |_| {}, &mut |s| ended = Some((s.clone(), kernel_state(&root)))).unwrap();
     assert_eq!(summary.stop_reason, "max_bytes");
-    assert!(
-        summary.notes.iter().any(|n| n.contains("half of what is free")),
-        "{:?}",
-        summary.notes
-    );
-    assert!(open(&path).0.complete);
+    for said in ["half of what is free", "the command runs on"] {
+        assert!(summary.notes.iter().any(|n| n.contains(said)), "{:?}", summary.notes);
+    }
+    let (c, _, end) = open(&path);
+    assert!(c.complete);
+    let (at_end, later) = (end.command.unwrap(), summary.command.unwrap());
+    assert_eq!((at_end.exit_code, at_end.signal), (None, None));
+    assert_eq!((later.exit_code, later.pid), (Some(7), at_end.pid));
+    // The kernel is as before while it runs on.
+    let (at_the_limit, while_it_ran) = ended.unwrap();
+    assert_eq!(at_the_limit.command, Some(at_end));
+    assert_eq!(while_it_ran, state);
+
+    o.command = sh("exec dd if=/dev/zero of=/dev/null bs=1 2>/dev/null");
     std::fs::remove_file(&path).unwrap();
     // Until it is full.
     o.max_bytes = Some(1 << 40);
@@ -82,6 +92,37 @@ fn a_small_disk_is_not_filled_unless_that_is_asked_for() {
     let c = open_path(&path).unwrap().unwrap();
     assert!(!c.complete && c.manifest.is_some() && c.end.is_none());
     assert!(totals(&c).values().map(|t| t.records).sum::<u64>() > 1000);
+}
+
+/// Its bundles reach the limit that nobody asked for; the command is not its business.
+#[test]
+fn a_flight_that_ends_by_itself_lets_its_command_run_on() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    // A bundle is about a megabyte, and 4 MiB of room are wanted before one is begun.
+    let Some(disk) = SmallDisk::new(10) else { return };
+    let state = kernel_state(&root);
+    let done = scratch("runs-on").with_extension("done");
+    let mut o = options(&disk.0.join("f.nmb"));
+    o.profile = Profile::Drops;
+    o.command = sh(&format!("sleep 15; : > {}", done.display()));
+    let mut f = flying(&[]);
+    (f.after, f.every) = (std::time::Duration::from_millis(100), std::time::Duration::ZERO);
+    f.max_bundles = 20;
+    let me = rustix::process::getpid();
+    let mut said = Vec::new();
+    let summary = flight(&o, &f, &mut |e| match e {
+        FlightEvent::Armed(_) | FlightEvent::Written(_) => {
+            rustix::process::kill_process(me, rustix::process::Signal::USR1).unwrap();
+        }
+        FlightEvent::Note(note) if note.contains("the command runs on") => {
+            said.push((done.exists(), kernel_state(&root) == state));
+        }
+        _ => {}
+    });
+    assert_eq!(summary.unwrap().stop_reason, "max_bytes");
+    // When that was said it ran, and the kernel was as before; it was not ended.
+    assert_eq!(said, [(false, true)]);
+    std::fs::remove_file(&done).unwrap();
 }
 
 #[test]

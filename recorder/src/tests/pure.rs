@@ -177,6 +177,9 @@ fn limits_have_defaults() {
         (Some(Duration::from_secs(3600)), true, 100)
     );
     assert!(l.bytes_is_default && l.bytes.is_some_and(|b| b > 0 && b <= 4 << 30));
+    // A quarter of a small machine, two CPUs of a large one.
+    let cpu = |cpus| Limits::of(&args(&[]).unwrap().options(), cpus).cpu_percent;
+    assert_eq!([1, 2, 4, 8, 64].map(cpu), [50, 50, 100, 200, 200]);
     // A command is never cut short by a limit that nobody asked for; a stream is not of this disk.
     let l = limits(&["-o", "-", "--", "true"]);
     assert_eq!((l.duration, l.bytes), (None, None));
@@ -189,6 +192,7 @@ fn limits_have_defaults() {
             bytes: Some(5 << 20),
             bytes_is_default: false,
             cpu_percent: 7,
+            cpu_is_default: false,
         }
     );
     let buffers = |line: &[&str], cpus| {
@@ -231,6 +235,7 @@ fn the_limit_of_bytes_is_told_only_where_it_comes_first() {
         bytes: Some(7200),
         bytes_is_default: true,
         cpu_percent: 50,
+        cpu_is_default: true,
     };
     assert_eq!(l.bytes_end(4.0), Some(1800.0));
     assert_eq!(l.bytes_end(1.0), None);

@@ -185,6 +185,85 @@ fn perf_takes_the_ring_that_it_may_lock() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// What perf is refused for, and that what is named suffices.
+#[test]
+fn perf_says_what_it_needs_and_no_more() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
+    if paranoid.trim().starts_with('-') {
+        println!("skipped: perf events are everybody's here (kernel.perf_event_paranoid)");
+        return;
+    }
+    let state = kernel_state(&root);
+    let folder = open_folder("perf");
+    let out = folder.join("x.nmb");
+    let by_perf = "NETMORTEM_TEST_BACKEND=perf; export NETMORTEM_TEST_BACKEND;";
+    let both = "CAP_PERFMON (CAP_SYS_ADMIN before 5.8) and, as tracefs belongs to root, CAP_DAC_READ_SEARCH";
+    for (capabilities, expected) in [
+        ("", Some(both)),
+        ("PERFMON", Some(both)),
+        (
+            "DAC_READ_SEARCH",
+            Some("CAP_PERFMON (CAP_SYS_ADMIN before 5.8) is missing"),
+        ),
+        ("PERFMON,DAC_READ_SEARCH", None),
+    ] {
+        let done = recorded(by_perf, &out, Some(capabilities));
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.success(), expected.is_none(), "{capabilities}: {said}");
+        assert!(
+            said.contains(expected.unwrap_or("")) && !said.contains("CAP_DAC_OVERRIDE"),
+            "{said}"
+        );
+    }
+    assert_restored(&root, &state);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Root of a user namespace has every capability there, and none here.
+#[test]
+fn what_root_of_a_user_namespace_lacks_is_said() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let state = kernel_state(&root);
+    let folder = open_folder("userns");
+    let out = folder.join("x.nmb");
+    let in_a_namespace = |backend: &str| {
+        let mut c = Command::new("unshare");
+        c.args(["-U", "-r"]).arg(std::env::current_exe().unwrap()).args(ARGS);
+        c.env("NETMORTEM_TEST_OUT", &out).env("NETMORTEM_TEST_SECONDS", "0.3");
+        c.env("NETMORTEM_TEST_BACKEND", backend).output().unwrap()
+    };
+    if !Command::new("unshare")
+        .args(["-U", "-r", "true"])
+        .status()
+        .is_ok_and(|s| s.success())
+    {
+        println!("skipped: no user namespace can be made here");
+        return;
+    }
+    let done = in_a_namespace("ftrace");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let (c, manifest, _) = open(&out);
+    let said = |what: &str| manifest.notes.iter().any(|n| n.contains(what));
+    for name in ["CAP_SYS_ADMIN", "CAP_SYS_PTRACE", "CAP_NET_ADMIN"] {
+        assert!(said(&format!("{name} of the host is missing")), "{:?}", manifest.notes);
+    }
+    let symbols = c.members.iter().any(|m| m.name == "symbols.zst");
+    assert!(
+        !said("kptr_restrict") && said("(CAP_SYSLOG of the host") != symbols,
+        "{:?}",
+        manifest.notes
+    );
+    let done = in_a_namespace("perf");
+    let refused = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        refused.contains("this is a user namespace") || done.status.success(),
+        "{refused}"
+    );
+    assert_restored(&root, &state);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn lockdown_and_user_namespaces_are_told() {
     assert_eq!(

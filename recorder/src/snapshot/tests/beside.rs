@@ -5,10 +5,10 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use netmortem_formats::bundle::Second;
+use netmortem_formats::bundle::{ReadingEnd, Second};
 
 use super::{Pair, lines};
-use crate::snapshot::beside::Beside;
+use crate::snapshot::beside::{Beside, sentences};
 use crate::tests::harness::{out_datagrams, wait_for};
 
 /// The latest of each number: `netns/<inode>/net/snmp` by group and name, lists by what names a line.
@@ -170,4 +170,31 @@ fn what_is_left_out_is_counted_and_what_is_lost_is_told_again() {
     let first = String::from_utf8(readings).unwrap();
     assert!(first.lines().filter(|l| !l.contains(" after ")).count() >= 4, "{first}");
     drop(second);
+}
+
+/// Also of a recording of a few seconds: nobody should look for a series that is not there, or take a reason for another.
+#[test]
+fn what_was_never_or_seldom_read_is_told_in_short_recordings_too() {
+    let told = |read, skipped, failed, many| {
+        let end = ReadingEnd {
+            what: "sockets".into(),
+            read,
+            skipped,
+            failed,
+            longest_ns: 235_000_000,
+        };
+        sentences(&[(&end, many)]).pop().unwrap_or_default()
+    };
+    // 12,000 sockets for 7 s.
+    let many = told(0, 5, 1, true);
+    assert!(
+        many.contains("more than 2500 sockets")
+            && many.ends_with("sockets (read 0 times, left out 5, failed 1; the longest took 235.0 ms)"),
+        "{many}"
+    );
+    assert!(told(1, 6, 0, false).contains("to cost less than 0.5 % of a CPU each"));
+    assert!(told(0, 0, 1, false).contains("was not whole"));
+    for (read, skipped, failed) in [(0, 0, 0), (1, 0, 0), (1, 2, 0), (4, 4, 0), (300, 40, 2)] {
+        assert_eq!(told(read, skipped, failed, false), "", "{read} {skipped} {failed}");
+    }
 }
