@@ -86,6 +86,6 @@ fn many_rows_sort_as_few() {
 fn nothing_has_no_times() {
     let facts = Facts::empty();
     let ledgers = Ledgers::of(&facts);
-    assert_eq!((ledgers.rx.total().all.n, ledgers.tx.stages().len()), (0, 16));
+    assert_eq!((ledgers.rx.total().all.n, ledgers.tx.stages().len()), (0, 17));
     assert_eq!(ledgers.tx.total().share, 0.0);
 }
