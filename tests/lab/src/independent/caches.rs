@@ -95,7 +95,7 @@ impl Caches {
         let terms: Vec<String> = names.map(|n| format!(r#"name == "{n}""#)).collect();
         terms.join(" || ")
     }
-    /// The sizes, as a filter of the allocation of a kernel that does not print the name (before 6.3).
+    /// The sizes, as a filter of the allocation on a kernel that does not print the name.
     pub fn by_size(&self) -> String {
         format!("bytes_req == {} || bytes_req == {}", self.single.bytes, self.pair.bytes)
     }

@@ -124,7 +124,7 @@ pub struct Printed<'l> {
     pub address: u64,
     /// Kernel function that called.
     pub site: &'l str,
-    /// Name of the cache; before 6.3 an allocation has none.
+    /// Name of the cache; an allocation has none on some kernels.
     pub name: Option<&'l str>,
     /// Bytes asked for, of an allocation; 0 else.
     pub bytes: u64,

@@ -4,7 +4,7 @@ use super::caches::Caches;
 use super::kmem::{Printed, Slab, Slabs, lost, printed, sieve};
 use super::tap::{Segment, segment};
 
-/// Lines of a 6.18 and of a 6.1 kernel.
+/// Lines with the cache's name, and without.
 #[test]
 fn what_the_kernel_prints_is_read() {
     let free = "          <idle>-0       [001] ..s1. 12984.512952: kmem_cache_free: call_site=skb_free+0x1/0x2 ptr=0xffff8881729ff2e0 name=skbuff_head_cache";
@@ -100,7 +100,7 @@ fn a_merged_cache_tells_sk_buffs_by_their_caller() {
         event(7, true, 0xd00, false),
     ];
     assert_eq!(sieve(&caches, lines.iter().filter_map(|l| printed(l))), expected);
-    // Without a name (before 6.3) the size and the caller tell.
+    // Without a name the size and the caller tell.
     let bare = |site: &str, bytes| caches.allocated(None, site, bytes);
     assert_eq!(
         (bare("__alloc_skb", 512), bare("__alloc_skb", 224)),
