@@ -58,7 +58,9 @@ impl Part {
 
 fn not_cut(source: &str, e: &FitError, asked: bool) -> anyhow::Error {
     let next = match (e, asked) {
-        (FitError::Rewrite(RewriteError::Empty), _) => "`netmortem check INPUT` prints how long it is; --time counts from its first event",
+        (FitError::Rewrite(RewriteError::Empty), _) => {
+            "`netmortem check INPUT` prints how long it is; --time counts from its first event"
+        }
         (FitError::TooLittle, _) => "--memory SIZE says how much there is",
         (_, true) => "leave out --time: a part cannot be taken of this one",
         (_, false) => {
