@@ -92,7 +92,14 @@ fn side(side: &[Side]) -> String {
     } else {
         format!(", Linux {kernel}")
     };
-    format!("{}, {} events{kernel}", format::duration(ns), format::count(events))
+    // A part is told as one: its events are those of the whole.
+    let whole = side.iter().map(|s| s.whole_ns.unwrap_or(s.duration_ns));
+    let whole: i64 = whole.fold(0, i64::saturating_add);
+    let of = match side.iter().any(|s| s.whole_ns.is_some()) {
+        true => format!(" of {} with", format::duration(whole)),
+        false => ",".into(),
+    };
+    format!("{}{of} {} events{kernel}", format::duration(ns), format::count(events))
 }
 
 /// How an outcome is meant.
@@ -165,6 +172,7 @@ fn parity(diff: &Diff) -> Section {
     let word = |l: Level| match l {
         Level::Prevents => Cell::Badge(Severity::Unknown, "prevents".into()),
         Level::Differs => Cell::Badge(Severity::Notice, "differs".into()),
+        Level::Unknown => Cell::Badge(Severity::Unknown, "not known".into()),
         Level::Same => Cell::Badge(Severity::Good, "alike".into()),
     };
     let rows = diff.parity.iter().map(|c| {
@@ -184,7 +192,12 @@ fn parity(diff: &Diff) -> Section {
         rows: rows.collect(),
         note: None,
     };
-    let differs = diff.parity.iter().filter(|c| c.level != Level::Same).count();
+    let levels = |of: &[Level]| diff.parity.iter().filter(|c| of.contains(&c.level)).count();
+    let differs = levels(&[Level::Prevents, Level::Differs]);
+    let unknown = match levels(&[Level::Unknown]) {
+        0 => String::new(),
+        n => format!(" Of {n} nobody knows."),
+    };
     let settings = match diff.settings.len() {
         0 => String::new(),
         n => format!(
@@ -193,8 +206,12 @@ fn parity(diff: &Diff) -> Section {
         ),
     };
     let lead = match differs {
-        0 => format!("Alike in all that was looked at here.{settings}"),
-        n => format!("{n} of {} things looked at differ.{settings}", diff.parity.len()),
+        0 if unknown.is_empty() => format!("Alike in all that was looked at here.{settings}"),
+        0 => format!("Nothing that was looked at here differs.{unknown}{settings}"),
+        n => format!(
+            "{n} of {} things looked at differ.{unknown}{settings}",
+            diff.parity.len()
+        ),
     };
     let mut blocks = vec![Block::Table(table)];
     if !diff.withheld.is_empty() {
