@@ -34,7 +34,7 @@ mod values;
 
 pub use judged::compare::{Metric, Shift};
 pub use judged::rates::{Kind, Measured, Rate};
-pub use rules::Rules;
+pub use rules::{RuleState, Rules, State};
 pub use said::verdict::{ENOUGH, Outcome, Verdict};
 pub use servers::asks::{Asked, Asks};
 pub use servers::failing::Failing;
@@ -46,6 +46,8 @@ pub use sides::parity::{Check, Level};
 pub use sides::settings::SettingChange;
 pub use values::breakdown::{Breakdown, Part};
 pub use values::metrics::Which;
+
+use std::collections::BTreeSet;
 
 use crate::facts::Facts;
 use crate::stat::weighted_holm;
@@ -61,9 +63,12 @@ pub struct Side {
     pub kernel_release: String,
     /// Length of the part compared, ns.
     pub duration_ns: i64,
-    /// Events in the recording.
+    /// Length of the whole recording, where a part of it is compared, ns: events are of the whole then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole_ns: Option<i64>,
+    /// Events in the whole recording.
     pub events: u64,
-    /// Events lost.
+    /// Events lost in the whole recording.
     pub lost_events: u64,
     /// Sentences: that it is a slice and of what, that it is redacted; empty for a recording as it was made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -112,8 +117,13 @@ pub struct Diff {
     pub counters: Vec<CounterChange>,
     /// Settings that differ.
     pub settings: Vec<SettingChange>,
+    /// Settings that only the recordings of one side tell, before and after: its recorder, or its kernel, has more.
+    pub settings_of_one_side: (usize, usize),
     /// Tests made: what the p values are adjusted for.
     pub tests: usize,
+    /// Reasons of drops that the kernels list; empty: not known of one.
+    #[serde(skip)]
+    drop_reasons: BTreeSet<String>,
 }
 
 /// Compares two groups of recordings; usually one of each.
@@ -256,7 +266,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     }
     metrics.sort_by_cached_key(|m| m.rank(&breakdowns));
     rates.sort_by_key(|r| (r.outcome, r.metric.clone()));
-    let mut settings = sides::settings::changes(before, after);
+    let (mut settings, settings_of_one_side) = sides::settings::changes(before, after);
     let whole = options.before_window.is_none() && options.after_window.is_none() && options.devices.is_empty();
     if whole {
         servers.held = servers::held::of(b, a);
@@ -294,6 +304,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         rates: &rates,
         breakdowns: &breakdowns,
         settings: &settings,
+        settings_of_one_side,
         servers: &servers,
         counters: &counters,
         recordings: (b.len(), a.len()),
@@ -316,7 +327,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         asks: servers.asks,
         counters,
         settings,
+        settings_of_one_side,
         tests,
+        drop_reasons: sides::settings::drop_reasons(before, after),
     }
 }
 

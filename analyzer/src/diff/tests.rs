@@ -19,7 +19,6 @@ mod names;
 mod parity;
 mod paths;
 mod reopened;
-mod rules;
 mod said;
 pub(super) mod samples;
 mod sizes;

@@ -9,13 +9,14 @@
 //! ```
 
 mod metrics;
+mod parity;
 mod terminal;
 #[cfg(test)]
 mod tests;
 
 pub use terminal::terminal;
 
-use netmortem_analyzer::diff::{Diff, Kind, Level, Measured, Outcome, Rate, SettingChange, Side};
+use netmortem_analyzer::diff::{Diff, Kind, Measured, Outcome, Rate, SettingChange, Side};
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Document, Section, Severity, Strip, Table};
@@ -35,7 +36,7 @@ const BESIDE: usize = 3;
 pub fn document(diff: &Diff) -> Document {
     let sections = [
         Some(verdict_section(diff)),
-        Some(parity(diff)),
+        Some(parity::section(diff)),
         metrics::changes(diff),
         metrics::breakdowns(diff),
         Some(rates(diff)),
@@ -92,7 +93,14 @@ fn side(side: &[Side]) -> String {
     } else {
         format!(", Linux {kernel}")
     };
-    format!("{}, {} events{kernel}", format::duration(ns), format::count(events))
+    // A part is told as one: its events are those of the whole.
+    let whole = side.iter().map(|s| s.whole_ns.unwrap_or(s.duration_ns));
+    let whole: i64 = whole.fold(0, i64::saturating_add);
+    let of = match side.iter().any(|s| s.whole_ns.is_some()) {
+        true => format!(" of {} with", format::duration(whole)),
+        false => ",".into(),
+    };
+    format!("{}{of} {} events{kernel}", format::duration(ns), format::count(events))
 }
 
 /// How an outcome is meant.
@@ -159,63 +167,6 @@ fn told(which: &str, side: &[Side]) -> Vec<Block> {
         )
     };
     all.iter().map(line).collect()
-}
-
-fn parity(diff: &Diff) -> Section {
-    let word = |l: Level| match l {
-        Level::Prevents => Cell::Badge(Severity::Unknown, "prevents".into()),
-        Level::Differs => Cell::Badge(Severity::Notice, "differs".into()),
-        Level::Same => Cell::Badge(Severity::Good, "alike".into()),
-    };
-    let rows = diff.parity.iter().map(|c| {
-        vec![
-            Cell::Text(c.what.into()),
-            Cell::Text(c.before.clone().into()),
-            Cell::Text(c.after.clone().into()),
-            word(c.level),
-            Cell::Text(c.sentence.clone().into()),
-        ]
-    });
-    let table = Table {
-        caption: "What makes the two sides comparable".into(),
-        columns: ["looked at", "before", "after", "verdict", "what it means"]
-            .map(Column::text)
-            .into(),
-        rows: rows.collect(),
-        note: None,
-    };
-    let differs = diff.parity.iter().filter(|c| c.level != Level::Same).count();
-    let settings = match diff.settings.len() {
-        0 => String::new(),
-        n => format!(
-            " {} in their settings, see below.",
-            shared::counted(n as u64, "difference")
-        ),
-    };
-    let lead = match differs {
-        0 => format!("Alike in all that was looked at here.{settings}"),
-        n => format!("{n} of {} things looked at differ.{settings}", diff.parity.len()),
-    };
-    let mut blocks = vec![Block::Table(table)];
-    if !diff.withheld.is_empty() {
-        let items = diff
-            .withheld
-            .iter()
-            .map(|w| Text::from(format!("{}: {}", w.metric, w.because)));
-        blocks.push(Block::Details {
-            summary: Text::from(format!(
-                "Not compared: {}",
-                shared::counted(diff.withheld.len() as u64, "metric")
-            )),
-            blocks: vec![Block::List(items.collect())],
-        });
-    }
-    Section {
-        id: "comparable",
-        title: "Are they comparable?".into(),
-        lead: lead.into(),
-        blocks,
-    }
 }
 
 fn rate(kind: Kind, v: f64) -> String {

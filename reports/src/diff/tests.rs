@@ -120,6 +120,30 @@ fn a_rate_states_its_unit_once() {
     );
 }
 
+/// Two parts of one recording say so, and that the events told are those of the whole; what nobody knows is counted apart.
+#[test]
+fn parts_and_what_is_not_known_are_told_as_that() {
+    let f = rpc();
+    let half = f.capture.duration_ns / 2;
+    let window = |from_ns, to_ns| Some(Window { from_ns, to_ns });
+    let options = DiffOptions {
+        before_window: window(0, half),
+        after_window: window(half, i64::MAX),
+        ..DiffOptions::default()
+    };
+    let mut d = compare(&[&f], &[&f], &options);
+    let page = html(&document(&d));
+    assert_eq!(page.matches(" of 954 ms with 29\u{202f}117 events").count(), 2);
+    assert!(page.contains("0 lost (0.000 %) in the whole recording"));
+    assert!(!page.contains("nobody knows"));
+    for c in &mut d.parity {
+        c.level = netmortem_analyzer::diff::Level::Same;
+    }
+    d.parity[0].level = netmortem_analyzer::diff::Level::Unknown;
+    let page = html(&document(&d));
+    assert!(page.contains("Nothing that was looked at here differs. Of 1 nobody knows.") && page.contains("not known"));
+}
+
 /// Two parts of one real recording, and two recordings of other traffic: what the page says is what the comparison holds.
 #[test]
 fn pages_of_real_pairs_say_what_was_compared() {

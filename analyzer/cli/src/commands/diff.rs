@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use netmortem_analyzer::Facts;
-use netmortem_analyzer::diff::{Diff, DiffOptions, Outcome as Answer, Rules, Window, compare, devices, empty_window};
+use netmortem_analyzer::diff::{
+    Diff, DiffOptions, Outcome as Answer, RuleState, Rules, State, Window, compare, devices, empty_window,
+};
 use netmortem_analyzer::fit;
 use netmortem_formats::Capture;
 use netmortem_reports::{Colors, diff, html, text, write_pngs};
@@ -27,7 +29,10 @@ Examples:
 
 Rules for --fail-on, separated by commas: worse (the default), changed, incomparable, or a metric: app, rx,
 app.response.p90>20%, tx.qdisc, rx.p99>10%, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails; a size
-in a rule stands in for the practical threshold of the comparison.
+in a rule stands in for the practical threshold of the comparison. A rule of which nothing was compared fails, too: it watches
+nothing. Counts of events (drops, retransmissions, ...) that neither side has hold. What each rule says is told.
+With one recording a side leave the size out, or compare groups: what varies from run to run exceeds a small one (docs/diff.md).
+In a build use worse,incomparable: what cannot be compared ends with 0 else.
 Exit codes: 0 nothing failed, 3 a rule failed, 2 wrong usage, 1 could not be read or written.";
 
 /// What to do about a file of packets.
@@ -85,6 +90,8 @@ struct Json<'d> {
     diff: &'d Diff,
     /// Rules that failed.
     failed: &'d [String],
+    /// What each rule says.
+    rules: &'d [RuleState],
 }
 
 fn level(text: &str) -> Result<f64, String> {
@@ -161,7 +168,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         }
     };
     let of = compare(&b, &a, &options);
-    let failed = args.fail_on.broken(&of);
+    let rules = args.fail_on.states(&of);
+    let failed: Vec<String> = rules
+        .iter()
+        .filter(|r| r.state != State::Held)
+        .map(RuleState::line)
+        .collect();
     let document = diff::document(&of);
     page.write_all(html(&document).as_bytes())
         .and_then(|()| page.flush())
@@ -172,6 +184,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             netmortem_diff: 1,
             diff: &of,
             failed: &failed,
+            rules: &rules,
         };
         serde_json::to_writer_pretty(&mut out, &json)
             .map_err(std::io::Error::from)
@@ -192,8 +205,15 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let mut said = text(&document, &written, colors, stderr_width());
     said.push_str(&diff::terminal(&of, colors));
-    for rule in &failed {
-        said.push_str(&format!("failed   {rule}\n"));
+    // The default alone says no more than the answer does.
+    let tells = args.fail_on.name_metrics();
+    for rule in rules.iter().filter(|r| tells || r.state == State::Failed) {
+        let word = match rule.state {
+            State::Failed => "failed   ",
+            State::Held => "held     ",
+            State::NotCompared => "failed   rule ",
+        };
+        said.push_str(&format!("{word}{}\n", rule.line()));
     }
     if of.verdict.outcome == Answer::NotComparable {
         said.push_str(

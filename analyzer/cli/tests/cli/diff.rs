@@ -53,6 +53,27 @@ fn worse_is_exit_code_3_and_rules_choose() {
     assert_eq!(code(&["--fail-on", "incomparable"]).0, 0);
     let (usage, told) = code(&["--fail-on", "rx.p98>10%"]);
     assert!(usage == 2 && told.contains("p50, p90 and p99"), "{told}");
+    // A word mistyped watches nothing.
+    for (rule, near) in [
+        ("tx.qdisk.p50>10us", "tx.qdisc, "),
+        ("app.respons.p90>20%", "app.response, "),
+    ] {
+        let (usage, told) = code(&["--fail-on", rule]);
+        assert!(
+            usage == 2 && told.contains(&format!("the nearest first: {near}")),
+            "{told}"
+        );
+    }
+    // What only the recordings tell.
+    let (none, told) = code(&["--fail-on", "device.qdisc[nodev]"]);
+    let says = "failed   rule device.qdisc[nodev]: nothing of that was compared (";
+    assert!(none == 3 && told.contains(says), "{told}");
+    // What held says what it saw.
+    let (held, told) = code(&["--fail-on", "tx.total.p50>10s"]);
+    assert!(
+        held == 0 && told.contains("\nheld     tx.total.p50>10s: tx.total p50 +"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -107,6 +128,12 @@ fn halves_of_one_recording_by_time() {
     ]);
     let told = String::from_utf8(out.stderr).unwrap();
     assert!(out.status.code() == Some(0) && told.contains("before: 500"), "{told}");
+    // Both parts are of one recording, and its events are told as that.
+    assert_eq!(
+        told.matches(" of 954 ms with 29\u{202f}117 events").count(),
+        2,
+        "{told}"
+    );
 }
 
 /// Slices as convert writes them: said of each side, and compared only where what was cut does not matter.

@@ -235,13 +235,15 @@ fn the_json_of_diff_is_as_its_schema_says() {
         let out = run(&[&["diff", "-o", "/dev/null", "--json", &json], args].concat());
         assert!([Some(0), Some(3)].contains(&out.status.code()), "{args:?}: {out:?}");
         let json: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-        let always: [fn(&mut Value); 6] = [
+        let always: [fn(&mut Value); 8] = [
             |j| j["netmortem_diff"] = 2.into(),
             |j| j["options"]["draws"] = "many".into(),
             |j| j["before"][0]["colour"] = "green".into(),
             |j| j["parity"][0]["level"] = "splendid".into(),
             |j| j["verdict"]["lines"] = serde_json::json!([["worse"]]),
             |j| remove(j, "failed"),
+            |j| j["rules"][0]["state"] = "splendid".into(),
+            |j| j["settings_of_one_side"] = serde_json::json!([1]),
         ];
         let of_metrics: [fn(&mut Value); 3] = [
             |j| j["metrics"][0]["which"]["stage"] = Value::Null,

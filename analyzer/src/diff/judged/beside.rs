@@ -114,8 +114,35 @@ fn program(name: &str) -> &str {
     of.strip_suffix(']').unwrap_or(of)
 }
 
+/// Sysctls of `net.core` that packets and sockets meet, by the begin of their names; others (`bpf_jit_...`, what is printed, what
+/// namespaces inherit) are no reason of a time.
+const CORE: [&str; 17] = [
+    "busy_",
+    "default_qdisc",
+    "dev_weight",
+    "flow_limit_",
+    "gro_normal_batch",
+    "high_order_alloc_disable",
+    "max_skb_frags",
+    "mem_pcpu_rsv",
+    "netdev_budget",
+    "netdev_max_backlog",
+    "netdev_tstamp_prequeue",
+    "optmem_max",
+    "rmem_",
+    "rps_",
+    "skb_defer_max",
+    "somaxconn",
+    "wmem_",
+];
+
 fn is_tcp(name: &str) -> bool {
-    name.starts_with("net.ipv4.tcp_") || name.starts_with("net.core.")
+    let core = |of: &str| CORE.iter().any(|first| of.starts_with(first));
+    match (name.strip_prefix("net.ipv4.tcp_"), name.strip_prefix("net.core.")) {
+        // Which modules are loaded.
+        (Some(of), _) => !of.starts_with("available_"),
+        (None, of) => of.is_some_and(core),
+    }
 }
 
 /// Of a duration.
@@ -310,5 +337,34 @@ mod tests {
                 "qdisc of elsewhere: fq -> tbf"
             ]
         );
+    }
+
+    /// Of `net.core` what packets meet, and nothing else, by the names that Linux 6.18 has.
+    #[test]
+    fn sysctls_that_no_packet_meets_stand_beside_no_time() {
+        let setting = |name: &str| SettingChange {
+            name: name.into(),
+            before: "0".into(),
+            after: "1".into(),
+            beside: vec![],
+        };
+        let names = [
+            "net.core.bpf_jit_enable",
+            "net.core.rmem_max",
+            "net.core.bpf_jit_limit",
+            "net.core.message_burst",
+            "net.core.netdev_budget_usecs",
+            "net.core.devconf_inherit_init_net",
+            "net.core.warnings",
+            "net.core.xfrm_acq_expires",
+            "net.ipv4.tcp_available_congestion_control",
+            "net.ipv4.tcp_sack",
+        ];
+        let settings = names.map(setting);
+        let none = Servers::default();
+        for which in [Which::new("tx", "network"), Which::new("app", "response")] {
+            assert_eq!(of_metric(&settings, &which, &none), [1, 4, 9]);
+        }
+        assert_eq!(of_rate(&settings, "tcp.retransmits", &none), [1, 4, 9]);
     }
 }

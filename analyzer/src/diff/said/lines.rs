@@ -104,11 +104,14 @@ impl Judged<'_> {
     pub(in crate::diff) fn settings_left(&self, named: &BTreeSet<usize>, names: bool) -> String {
         let more = if named.is_empty() { "" } else { " more" };
         let theirs = if names { self.their_names(named) } else { String::new() };
-        match self.left(named).count() {
+        let differ = match self.left(named).count() {
             0 => String::new(),
             1 => format!("1{more} setting differs{theirs}."),
             n => format!("{n}{more} settings differ{theirs}."),
-        }
+        };
+        format!("{differ}{}", of_one_side(self.settings_of_one_side))
+            .trim_start()
+            .to_owned()
     }
 
     /// Those that nothing above named; a link-layer address is nothing that anyone sets: each new namespace has others.
@@ -124,6 +127,29 @@ impl Judged<'_> {
         let more = if names.len() > SETTINGS { " and others" } else { "" };
         let names = names.get(..SETTINGS.min(names.len())).unwrap_or_default();
         format!(": {}{more}", names.join(", "))
+    }
+}
+
+/// ` 405 settings are told by one side only, and are not compared (its recorder, or its kernel, has more).`
+fn of_one_side((before, after): (usize, usize)) -> String {
+    let said = |n: usize| match n {
+        1 => "1 setting is".to_owned(),
+        n => format!("{n} settings are"),
+    };
+    match (before, after) {
+        (0, 0) => String::new(),
+        (b, 0) => format!(
+            " {} told before only, and not compared: its recorder, or its kernel, has more.",
+            said(b)
+        ),
+        (0, a) => format!(
+            " {} told after only, and not compared: its recorder, or its kernel, has more.",
+            said(a)
+        ),
+        (b, a) => format!(
+            " {} told by one side only, {b} before and {a} after, and not compared: its recorder, or its kernel, has more.",
+            said(b + a)
+        ),
     }
 }
 

@@ -94,6 +94,8 @@ pub(in crate::diff) struct Judged<'d> {
     pub rates: &'d [Rate],
     pub breakdowns: &'d [Breakdown],
     pub settings: &'d [SettingChange],
+    /// Told by one side alone, before and after.
+    pub settings_of_one_side: (usize, usize),
     pub servers: &'d Servers,
     pub counters: &'d [CounterChange],
     /// Recordings before and after.

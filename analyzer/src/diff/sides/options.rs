@@ -237,6 +237,14 @@ impl<'f> Recording<'f> {
     pub fn duration_ns(&self) -> i64 {
         self.to_ns.saturating_sub(self.from_ns)
     }
+    /// Length of the whole recording, where this is a part of it.
+    pub fn whole_ns(&self) -> Option<i64> {
+        let [whole] = &Recording::all(&[self.facts], &[], None)[..] else {
+            return None;
+        };
+        let is_part = (whole.from_ns, whole.to_ns) != (self.from_ns, self.to_ns);
+        is_part.then(|| whole.duration_ns())
+    }
     pub fn side(&self) -> Side {
         let c = &self.facts.capture;
         Side {
@@ -244,6 +252,7 @@ impl<'f> Recording<'f> {
             hostname: c.hostname.clone(),
             kernel_release: c.kernel_release.clone(),
             duration_ns: self.duration_ns(),
+            whole_ns: self.whole_ns(),
             events: c.total_events,
             lost_events: c.lost_events,
             told: super::slices::told(self),

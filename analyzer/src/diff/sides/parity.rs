@@ -26,6 +26,8 @@ pub enum Level {
     Prevents,
     /// To be kept in mind.
     Differs,
+    /// Whether they differ nobody knows: it counts as no difference.
+    Unknown,
     /// Alike.
     Same,
 }
@@ -98,11 +100,17 @@ pub(in crate::diff) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<C
     let (x, y) = (machines(b), machines(a));
     // Two pseudonyms are alike whoever they stand for; two architectures are two machines.
     let says = match (hidden && of(b) == of(a), x != y) {
-        (true, _) => Some("Whether it is the same machine is not known: the name of a host is redacted."),
-        (false, true) => Some("They are recordings of different machines: a change may be the machine's."),
+        (true, _) => Some((
+            Level::Unknown,
+            "Whether it is the same machine is not known: the name of a host is redacted.",
+        )),
+        (false, true) => Some((
+            Level::Differs,
+            "They are recordings of different machines: a change may be the machine's.",
+        )),
         (false, false) => None,
     };
-    out.push(check("machine", x, y, says.map(|s| (Level::Differs, s))));
+    out.push(check("machine", x, y, says));
     out.push(slices::pseudonyms(b, a));
     out.sort_by_key(|c| c.level);
     out
@@ -169,6 +177,11 @@ fn loss(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
         let known = match of.len() {
             1 => format!("{} lost ({:.3} %)", v.0, v.1 * 100.0),
             _ => format!("{} lost (at most {:.3} % of a recording)", v.0, v.1 * 100.0),
+        };
+        // When those were that are not in the part compared, nothing tells.
+        let known = match of.iter().any(|r| r.whole_ns().is_some()) {
+            true => format!("{known} in the whole recording"),
+            false => known,
         };
         match (unplaced(of), v.0) {
             (0, _) => known,
@@ -291,13 +304,16 @@ fn traffic(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<Check> {
     };
     let (p, q) = (mix(b, true), mix(a, true));
     let hidden = slices::hidden(b, a);
-    let other = (distance(&p, &q) > SOME_OTHER_TRAFFIC).then_some((
-        Level::Differs,
-        match hidden {
-            true => "Devices have other names, some of them pseudonyms: whether they are others is not known.",
-            false => "More than a tenth of the bytes went over other devices.",
-        },
-    ));
+    let other = (distance(&p, &q) > SOME_OTHER_TRAFFIC).then_some(match hidden {
+        true => (
+            Level::Unknown,
+            "Devices have other names, some of them pseudonyms: whether they are others is not known.",
+        ),
+        false => (
+            Level::Differs,
+            "More than a tenth of the bytes went over other devices.",
+        ),
+    });
     vec![
         check(TRAFFIC, largest(&x), largest(&y), says),
         check("devices, by bytes", largest(&p), largest(&q), other),

@@ -75,6 +75,13 @@ fn with_one_list_all_is_compared_as_before() {
         (told.level, &*told.before),
         (Level::Same, "redacted, with one list of names")
     );
+    // The name of the host is in no list: nobody knows whether it is the same, which is no difference.
+    let level = |d: &Diff, what: &str| d.parity.iter().find(|c| c.what == what).unwrap().level;
+    assert_eq!(
+        (level(&d, "machine"), level(&plain, "machine")),
+        (Level::Unknown, Level::Same)
+    );
+    assert!(!d.verdict.sentence.contains("machine"), "{}", d.verdict.sentence);
     // Of another list, of none, of a copy of the list that went on apart, and what was not redacted: their names are not known to be the same.
     let mut copy = Names::from_list(kept.as_bytes()).unwrap();
     let others = [

@@ -77,3 +77,23 @@ fn a_recording_that_lost_much_is_not_made_up_for_by_others() {
         assert!(c.before == said || c.after == said, "{c:?}");
     }
 }
+
+/// Two parts of one recording are not as many events each as the whole has: what is told is told of the whole.
+#[test]
+fn a_part_says_of_what_its_events_are() {
+    let f = recorded(10, 20, 0);
+    let window = |from_ns, to_ns| Some(crate::diff::Window { from_ns, to_ns });
+    let options = crate::diff::DiffOptions {
+        before_window: window(0, 4_000_000_000),
+        after_window: window(4_000_000_000, i64::MAX),
+        ..crate::diff::DiffOptions::default()
+    };
+    let d = crate::diff::compare(&[&f], &[&f], &options);
+    let told = |s: &crate::diff::Side| (s.duration_ns, s.whole_ns, s.events);
+    assert_eq!(told(&d.before[0]), (4_000_000_000, Some(10_000_000_000), 1_000));
+    assert_eq!(told(&d.after[0]), (6_000_000_000, Some(10_000_000_000), 1_000));
+    let lost = d.parity.iter().find(|c| c.what == "events lost").unwrap();
+    assert_eq!(lost.before, "0 lost (0.000 %) in the whole recording");
+    let d = crate::diff::compare(&[&f], &[&f], &crate::diff::DiffOptions::default());
+    assert_eq!(told(&d.before[0]), (10_000_000_000, None, 1_000));
+}

@@ -20,13 +20,13 @@ use crate::stat::{Cluster, block_of};
 use crate::table::Cell;
 
 /// Stages of which it matters how many units meet them, receive side; whether more is worse.
-const MET_RX: [(RxStage, bool); 3] = [
+pub(in crate::diff) const MET_RX: [(RxStage, bool); 3] = [
     (RxStage::Backlog, true),
     (RxStage::OutOfOrder, true),
     (RxStage::Gro, false),
 ];
 /// The same of TCP segments sent.
-const MET_TX: [TxStage; 5] = [
+pub(in crate::diff) const MET_TX: [TxStage; 5] = [
     TxStage::Sndbuf,
     TxStage::Recovery,
     TxStage::Neighbour,
@@ -34,7 +34,7 @@ const MET_TX: [TxStage; 5] = [
     TxStage::Ring,
 ];
 /// What may limit a TCP sender.
-const LIMITS: [TxStage; 7] = [
+pub(in crate::diff) const LIMITS: [TxStage; 7] = [
     TxStage::Sndbuf,
     TxStage::Rwnd,
     TxStage::Cwnd,
