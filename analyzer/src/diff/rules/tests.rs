@@ -240,7 +240,7 @@ fn rules_of_groups_are_a_family_of_their_own_and_keep_the_level() {
     let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
     let group = [&f, &f, &f];
     let mut d = compare(&group, &group, &DiffOptions::groups());
-    let mut random = crate::stat::SplitMix64::seeded([7].into_iter());
+    let mut random = crate::stat::SplitMix64::seeded([7]);
     let mut failed = [0; 3];
     let rules = ["rx.total.p50>0%,tx.total.p90>0%", "rx>0%", "worse,rx.total.p50>0%"];
     let rules = rules.map(|r| parse(r).unwrap());
