@@ -133,7 +133,7 @@ fn parts_and_what_is_not_known_are_told_as_that() {
     };
     let mut d = compare(&[&f], &[&f], &options);
     let page = html(&document(&d));
-    assert_eq!(page.matches(" of 954 ms with 29\u{202f}117 events").count(), 2);
+    assert_eq!(page.matches(" of 954\u{202f}ms with 29\u{202f}117 events").count(), 2);
     assert!(page.contains("0 lost (0.000 %) in the whole recording"));
     assert!(!page.contains("nobody knows"));
     for c in &mut d.parity {

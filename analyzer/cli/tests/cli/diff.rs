@@ -130,7 +130,7 @@ fn halves_of_one_recording_by_time() {
     assert!(out.status.code() == Some(0) && told.contains("before: 500"), "{told}");
     // Both parts are of one recording, and its events are told as that.
     assert_eq!(
-        told.matches(" of 954 ms with 29\u{202f}117 events").count(),
+        told.matches(" of 954\u{202f}ms with 29\u{202f}117 events").count(),
         2,
         "{told}"
     );
