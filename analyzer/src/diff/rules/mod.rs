@@ -72,7 +72,7 @@ impl std::str::FromStr for Rules {
     fn from_str(text: &str) -> Result<Rules, String> {
         let rules: Vec<Rule> = parse::split(text).map(parse::rule).collect::<Result<_, _>>()?;
         match rules.is_empty() {
-            true => Err("no rule; for example: worse, or rx.p99>10%,drops".into()),
+            true => Err("no rule; for example: worse, or rx.p99,drops".into()),
             false => Ok(Rules(rules)),
         }
     }
