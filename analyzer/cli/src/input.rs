@@ -1,11 +1,10 @@
 //! Opens an INPUT, and says what to do when it cannot be opened.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use netmortem_analyzer::export::bundle::RewriteError;
 use netmortem_analyzer::export::packets;
-use netmortem_analyzer::fit::{self, FitError, Selected};
+use netmortem_analyzer::fit;
 use netmortem_analyzer::ingest::{Options, check};
 use netmortem_analyzer::{Facts, analyze};
 use netmortem_formats::join::{join, joined_packets};
@@ -14,78 +13,11 @@ use netmortem_formats::packed::{self, Packing};
 use netmortem_formats::{Capture, FormatError, FormatErrorKind, open_within};
 
 use crate::failure::{failure, usage};
+use crate::memory;
 use crate::output::{self, clean};
+use crate::part::not_cut;
+pub use crate::part::{Opened, Part, Unasked};
 use crate::progress::Progress;
-use crate::{memory, times};
-
-/// Which part of a recording is analyzed.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub struct Part {
-    /// Only this time, like 1s..3s, ..500ms or 2s.. since its first event
-    #[arg(long, value_name = "FROM..TO", value_parser = times::part)]
-    pub time: Option<times::Part>,
-    /// Memory that the analysis may take; of a recording that needs more a part is analyzed, and it says which [default: what
-    /// is free]
-    #[arg(long, value_name = "SIZE", value_parser = memory::size)]
-    pub memory: Option<u64>,
-}
-
-impl Part {
-    /// Bytes.
-    fn memory(&self) -> u64 {
-        self.memory.or_else(memory::free).unwrap_or(u64::MAX)
-    }
-
-    /// Bytes of the memory for `share` in `of`.
-    pub fn share(&self, (share, of): (u64, u64)) -> u64 {
-        let part = u128::from(self.memory()) * u128::from(share) / u128::from(of.max(1));
-        u64::try_from(part).unwrap_or(u64::MAX)
-    }
-
-    /// The part of a capture, of `share` in `of` of the memory.
-    pub fn take(&self, capture: Capture, (share, of): (u64, u64)) -> anyhow::Result<Opened> {
-        let memory = self.share((share, of));
-        let source = capture.source.clone();
-        let (capture, selected) =
-            fit::fit(capture, self.time, memory).map_err(|e| not_cut(&source, &e, self.time.is_some()))?;
-        if let Some(because) = selected.as_ref().and_then(|s| s.because.as_ref()) {
-            // Nothing is left to do where that cannot be written.
-            let _ = writeln!(std::io::stderr(), "netmortem: {}: {because}", clean(&source));
-        }
-        Ok(Opened { capture, selected })
-    }
-}
-
-fn not_cut(source: &str, e: &FitError, asked: bool) -> anyhow::Error {
-    let next = match (e, asked) {
-        (FitError::Rewrite(RewriteError::Empty), _) => {
-            "`netmortem check INPUT` prints how long it is; --time counts from its first event"
-        }
-        (FitError::TooLittle, _) => "--memory SIZE says how much there is",
-        (_, true) => "leave out --time: a part cannot be taken of this one",
-        (_, false) => {
-            "it needs more memory than is free, and a part cannot be taken of it: --memory SIZE analyzes it all the same"
-        }
-    };
-    failure(format!("{}: {e}", clean(source)), next)
-}
-
-/// A recording, or the part of it that is analyzed.
-pub struct Opened {
-    /// What is analyzed.
-    pub capture: Capture,
-    /// Which part, where it is not all.
-    pub selected: Option<Selected>,
-}
-
-impl Opened {
-    /// Analyzes, with a progress bar.
-    pub fn facts(&self) -> Facts {
-        let mut facts = facts_of(&self.capture);
-        facts.capture.selected.clone_from(&self.selected);
-        facts
-    }
-}
 
 /// Opens `path` (`-` is standard input).
 pub fn open(path: &Path) -> anyhow::Result<Capture> {
@@ -213,10 +145,8 @@ pub fn open_part(
 ) -> anyhow::Result<Opened> {
     let (all, mut more) = all_of(paths)?;
     let all = checked(all)?;
-    let own = fit::needed(&all);
-    let others = more.iter().map(|(c, _)| fit::needed(c));
-    let needed = others.fold(own, u64::saturating_add);
-    let Opened { capture, selected } = part.take(all, (own, needed))?;
+    let rings = rings(more.iter().map(|(c, _)| c).chain([&all]));
+    let Opened { capture, selected } = part.take(all, rings, Unasked::Said)?;
     if let Some(to) = &selected {
         // Bundles of the same boot have the same clock.
         for (of, _) in more.iter_mut().filter(|(c, _)| c.format == "bundle") {
@@ -228,6 +158,12 @@ pub fn open_part(
         capture: joined(capture, more)?,
         selected,
     })
+}
+
+/// What all of them need beside what any analysis takes.
+pub fn rings<'c>(of: impl Iterator<Item = &'c Capture>) -> u64 {
+    let each = of.map(|c| fit::needed(c).saturating_sub(fit::BASE));
+    each.fold(0, u64::saturating_add)
 }
 
 /// A capture, and the device that was given for it.
@@ -347,7 +283,9 @@ fn not_packets_alone(capture: Capture, next: &str) -> anyhow::Result<Capture> {
 
 /// Opens `path`, which must have events of the kernel and not only packets, or a part of it.
 pub fn open_events(path: &Path, part: &Part) -> anyhow::Result<Opened> {
-    part.take(with_events(open(path)?)?, (1, 1))
+    let capture = with_events(open(path)?)?;
+    let all = rings([&capture].into_iter());
+    part.take(capture, all, Unasked::Refused)
 }
 
 /// Opens `path` and analyzes it, with a progress bar.

@@ -13,6 +13,7 @@ mod failure;
 mod input;
 mod memory;
 mod output;
+mod part;
 mod progress;
 mod terminal;
 mod times;

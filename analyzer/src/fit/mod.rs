@@ -42,8 +42,8 @@ pub struct Selected {
 /// Why no part can be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// There is less than [`BASE`].
-    #[error("any analysis takes 48 MiB of memory")]
+    /// There is less than [`BASE`], or not enough for a millisecond of the recording.
+    #[error("there is too little memory for a millisecond of it; any analysis takes 48 MiB")]
     TooLittle,
     /// It cannot be cut.
     #[error(transparent)]
@@ -101,6 +101,10 @@ pub fn fit(
     let Some(selected) = held(&capture, &all, memory, asked.as_ref()).or(asked) else {
         return Ok((capture, None));
     };
+    let (from, to) = selected.window;
+    if selected.because.is_some() && all.end().is_some_and(|end| to.min(end).saturating_sub(from) < MS) {
+        return Err(FitError::TooLittle);
+    }
     let cut = cut(&capture, &selected)?;
     Ok((cut, Some(selected)))
 }
@@ -151,7 +155,7 @@ fn held(capture: &Capture, all: &Spans, memory: u64, asked: Option<&Selected>) -
     let seconds = |ns: u64| ns as f64 / 1e9;
     let needs = of_ring_bytes(inside);
     let because = format!(
-        "To analyze all {:.3} s takes about {} of memory, and {} are free: {:.3} s are analyzed, from {:.3} s on. Another part: --time 1s..3s; more: --memory {}M",
+        "To analyze all {:.3} s takes about {} of memory, and {} may be used: {:.3} s are analyzed, from {:.3} s on. Another part: --time 1s..3s; more: --memory {}M",
         seconds(latest.saturating_sub(first)),
         size(needs),
         size(memory),

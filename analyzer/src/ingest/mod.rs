@@ -30,7 +30,7 @@ pub use info::{CaptureInfo, GAPS, GapRow, STATS, Severity, StatRow, StreamInfo, 
 pub use merge::Merged;
 pub use payloads::Payloads;
 pub use schema::Schema;
-pub use short::ShortRing;
+pub use short::{ShortRing, short_rings};
 pub use spans::{ChunkSpan, Spans, spans};
 pub use trace::{Event, Stretch, Trace};
 

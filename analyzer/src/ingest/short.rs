@@ -3,8 +3,10 @@
 //!
 //! In: `end.json` of a flight. Out: the CPUs, and gaps before their first events without a number.
 
+use std::collections::HashSet;
+
 use netmortem_formats::Capture;
-use netmortem_formats::bundle::FlightEnd;
+use netmortem_formats::bundle::{FlightCpu, FlightEnd};
 
 use super::info::{GapRow, StreamInfo};
 
@@ -22,12 +24,16 @@ pub fn short_rings(capture: &Capture) -> Vec<ShortRing> {
     let told = capture.end.as_ref().and_then(|e| e.get("flight"));
     let end: Option<FlightEnd> = told.and_then(|f| serde_json::from_value(f.clone()).ok());
     let short = end.into_iter().flat_map(|e| e.cpus).filter(|c| !c.reaches_back);
+    let of = |c: FlightCpu| ShortRing {
+        cpu: c.cpu,
+        first_ns: c.first_ts.and_then(|t| i64::try_from(t).ok()),
+    };
+    // A hostile file may name any number of CPUs; those that count have a ring.
+    let has_ring: HashSet<u32> = capture.streams.iter().map(|s| s.cpu).collect();
+    let mut short: Vec<ShortRing> = short.filter(|c| has_ring.contains(&c.cpu)).map(of).collect();
+    short.sort_by_key(|r| r.cpu);
+    short.dedup_by_key(|r| r.cpu);
     short
-        .map(|c| ShortRing {
-            cpu: c.cpu,
-            first_ns: c.first_ts.and_then(|t| i64::try_from(t).ok()),
-        })
-        .collect()
 }
 
 /// The loss before the first event of such a ring has no number.

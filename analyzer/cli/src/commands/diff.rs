@@ -149,8 +149,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     };
     let (b, a) = (open(&before)?, open(&after)?);
     // All are in memory together, each by its size.
-    let needed = |side: &[Capture]| side.iter().map(fit::needed).fold(0, u64::saturating_add);
-    let all = needed(&b).saturating_add(needed(&a));
+    let all = input::rings(b.iter().chain(&a));
     let (b, before_window) = facts(b, args.before_time, args.memory, all)?;
     let (a, after_window) = facts(a, args.after_time, args.memory, all)?;
     let (b, a): (Vec<&Facts>, Vec<&Facts>) = (b.iter().collect(), a.iter().collect());
@@ -236,8 +235,10 @@ fn facts(
     all: u64,
 ) -> anyhow::Result<(Vec<Facts>, Option<Window>)> {
     let mut part = input::Part { time: None, memory };
-    let own = side.iter().map(fit::needed).fold(0, u64::saturating_add);
-    let is_cut = own > part.share((own, all));
+    let is_cut = side.iter().any(|c| {
+        let needed = fit::needed(c);
+        needed > part.share(needed, all)
+    });
     if let Some(w) = window.filter(|_| is_cut) {
         let ns = |ns: i64| u64::try_from(ns).unwrap_or(0);
         // Its end is the first moment behind it.
@@ -245,8 +246,8 @@ fn facts(
         part.time = Some((Some(ns(w.from_ns)), to));
     }
     let each = side.into_iter().map(|c| {
-        let share = (fit::needed(&c), all);
-        part.take(c, share).map(|o| o.facts())
+        let opened = part.take(c, all, input::Unasked::Refused);
+        opened.map(|o| o.facts())
     });
     Ok((each.collect::<anyhow::Result<_>>()?, window.filter(|_| !is_cut)))
 }

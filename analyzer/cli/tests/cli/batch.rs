@@ -211,7 +211,7 @@ fn too_little_memory_and_wrong_words_are_told() {
         .filter_map(|r| r["part"].as_str())
         .collect();
     assert!(
-        !parts.is_empty() && parts.iter().all(|p| p.contains("and 50 MiB are free:")),
+        !parts.is_empty() && parts.iter().all(|p| p.contains("and 50 MiB may be used:")),
         "{parts:?}"
     );
     assert!(

@@ -129,10 +129,10 @@ pub fn answer(facts: &Facts) -> Quality {
     let of_short = |g: &&GapRow| g.start_ns.is_none() && c.short_rings.iter().any(|r| r.cpu == g.cpu);
     let others = facts.gaps.iter().any(|g| !of_short(&g));
     if lost > 0 || lost_unknown > 0 || others {
-        level = match level {
-            Level::Good if lost_share < BAD_LOSS_SHARE => Level::Degraded,
-            _ => Level::Bad,
-        };
+        level = level.max(match lost_share < BAD_LOSS_SHARE {
+            true => Level::Degraded,
+            false => Level::Bad,
+        });
         let unknown = match lost_unknown {
             0 => String::new(),
             n => format!(" and {} of unknown size", counted(n, "loss", "losses")),

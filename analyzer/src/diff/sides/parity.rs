@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::options::{Recording, length_ns};
 use super::{common, load, slices};
 use crate::analyses::quality::BAD_LOSS_SHARE;
+use crate::analyses::quality::short;
 use crate::analyses::verdict::duration;
 use crate::reconstruct::receive::tables::RxEnd;
 
@@ -158,7 +159,18 @@ fn loss(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
         each.fold(0u64, u64::saturating_add)
     };
     let (x, y) = (of(b), of(a));
+    // A CPU that was not recorded from the trigger on is not one that idled.
+    let short = b
+        .iter()
+        .chain(a)
+        .filter_map(|r| short::told(&r.facts.capture))
+        .map(|(bad, _)| bad)
+        .max();
     let says = match x.1.max(y.1) {
+        _ if short == Some(true) => Some((
+            Level::Prevents,
+            "The ring of a CPU has nothing from before the trigger of its flight: what was overwritten may be what changed. Record again with larger buffers.",
+        )),
         s if s >= BAD_LOSS_SHARE => Some((
             Level::Prevents,
             "More than one event in a hundred was lost: what was lost may be what changed. Record again with larger buffers.",
@@ -166,6 +178,10 @@ fn loss(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
         s if s > 0.0 => Some((
             Level::Differs,
             "Some events were lost; packets near a loss are left out.",
+        )),
+        _ if short.is_some() => Some((
+            Level::Differs,
+            "The rings of a flight do not reach back as far as was asked for; what was older was overwritten.",
         )),
         _ if unplaced(b) > 0 || unplaced(a) > 0 => Some((
             Level::Differs,

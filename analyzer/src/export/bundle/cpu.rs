@@ -19,6 +19,7 @@ use super::pages::{self, PageWriter};
 use super::payload::Payloads;
 use super::source::{Source, What};
 use super::{Change, Done, MEMBER_BYTES, RewriteError};
+use crate::ingest::short_rings;
 
 /// One CPU, written anew.
 pub struct Cpu {
@@ -201,10 +202,13 @@ impl Told {
     /// How many more the kernel counted: overwritten, and at a time that nothing tells.
     fn more(&self, capture: &Capture, of: &Stream) -> (u64, u64) {
         let of_it = |s: &&CpuStats| s.cpu == of.cpu && s.instance == of.instance;
+        // Of a flight's ring that does not reach back it is all since it was armed, and no number of the recording's.
+        let short = short_rings(capture).iter().any(|r| r.cpu == of.cpu);
         capture.cpu_stats.iter().find(of_it).map_or((0, 0), |s| {
+            let overrun = if short { 0 } else { s.overrun };
             let anywhere = s.commit_overrun.saturating_add(s.dropped_events);
-            let all = anywhere.saturating_add(s.overrun).saturating_sub(self.lost);
-            let overwritten = s.overrun.saturating_sub(self.lost);
+            let all = anywhere.saturating_add(overrun).saturating_sub(self.lost);
+            let overwritten = overrun.saturating_sub(self.lost);
             (overwritten, all.saturating_sub(overwritten))
         })
     }

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use netmortem_formats::bundle::{
-    BundleWriter, End, HEADER_PAGE, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS, PagesEncoder,
-    SAVED_CMDLINES, SYMBOLS,
+    BundleWriter, End, FlightCpu, HEADER_PAGE, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS,
+    PagesEncoder, SAVED_CMDLINES, SYMBOLS,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
@@ -299,7 +299,14 @@ pub fn end(
     if change.window.is_some() || change.cut.is_some() {
         e.cpu_stats = cpu_stats;
         e.recorder.ring_bytes = ring_bytes;
-        e.flight = e.flight.filter(|_| change.window.is_none());
+        // How far back a ring reaches is of the window where that begins before it.
+        if let Some((from, _)) = change.window {
+            let short = |c: &FlightCpu| !c.reaches_back && c.first_ts.is_none_or(|t| t > from);
+            if let Some(flight) = &mut e.flight {
+                flight.cpus.retain(short);
+            }
+            e.flight = e.flight.filter(|f| !f.cpus.is_empty());
+        }
         e.stop_reason = format!("cut ({})", e.stop_reason);
     }
     if change.redact {
