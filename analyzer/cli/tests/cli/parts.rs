@@ -107,7 +107,7 @@ fn what_memory_does_not_hold_is_said() {
     let told = text(&made.stderr);
     assert_eq!(told.matches("of memory, and 94 MiB may be used:").count(), 2, "{told}");
     assert!(made.status.success() && told.contains("o difference found"), "{told}");
-    // What any analysis takes is counted once: a small one beside it fits.
+    // What any analysis takes is counted once: a small one beside it is not refused.
     let small = run(&[
         "diff",
         &rpc(),
