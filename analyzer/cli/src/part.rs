@@ -69,7 +69,11 @@ impl Part {
         }
         if let Some((_, because)) = cut {
             // Nothing is left to do where that cannot be written.
-            let _ = writeln!(std::io::stderr(), "netmortem: {}: {because}", clean(&source));
+            let more = match unasked {
+                Unasked::Said => " --time FROM..TO asks for another part, --memory for more.",
+                Unasked::Refused => "",
+            };
+            let _ = writeln!(std::io::stderr(), "netmortem: {}: {because}{more}", clean(&source));
         }
         Ok(Opened { capture, selected })
     }

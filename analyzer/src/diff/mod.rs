@@ -47,7 +47,7 @@ pub use sides::settings::SettingChange;
 pub use values::breakdown::{Breakdown, Part};
 pub use values::metrics::Which;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
 use crate::stat::weighted_holm;
@@ -124,6 +124,9 @@ pub struct Diff {
     /// Reasons of drops that the kernels list; empty: not known of one.
     #[serde(skip)]
     drop_reasons: BTreeSet<String>,
+    /// Counts of events that were not recorded on a side, by name, and which event it is.
+    #[serde(skip)]
+    not_recorded: BTreeMap<String, String>,
 }
 
 /// Compares two groups of recordings; usually one of each.
@@ -330,6 +333,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         settings_of_one_side,
         tests,
         drop_reasons: sides::settings::drop_reasons(before, after),
+        not_recorded: rules::not_recorded(b, a),
     }
 }
 

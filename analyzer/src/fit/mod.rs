@@ -144,9 +144,11 @@ fn held(capture: &Capture, all: &Spans, memory: u64, asked: Option<&Selected>) -
     }
     let trigger = trigger(capture).filter(|t| (first..=latest).contains(t));
     let to = trigger.map_or(latest, |t| last_end(all, t, latest, room / AFTER_PART));
-    // Whole numbers of ms after the first event, inside of what fits.
+    // Whole numbers of ms after the first event, inside of what fits; the trigger is in it all the same.
     let to = match to < latest {
-        true => start.saturating_add(to.saturating_sub(start) / MS * MS),
+        true => start
+            .saturating_add(to.saturating_sub(start) / MS * MS)
+            .max(trigger.unwrap_or(0)),
         false => to,
     };
     let from = first_begin(all, first, to, room);
@@ -155,13 +157,12 @@ fn held(capture: &Capture, all: &Spans, memory: u64, asked: Option<&Selected>) -
     let seconds = |ns: u64| ns as f64 / 1e9;
     let needs = of_ring_bytes(inside);
     let because = format!(
-        "To analyze all {:.3} s takes about {} of memory, and {} may be used: {:.3} s are analyzed, from {:.3} s on. Another part: --time 1s..3s; more: --memory {}M",
+        "To analyze all {:.3} s takes about {} of memory, and {} may be used: {:.3} s are analyzed, from {:.3} s on.",
         seconds(latest.saturating_sub(first)),
         size(needs),
         size(memory),
         seconds(to.saturating_sub(from)),
         seconds(from.saturating_sub(start)),
-        needs.div_ceil(1 << 20),
     );
     let open = if to >= end { u64::MAX } else { to };
     Some(selected((from, open), start, Some(because)))

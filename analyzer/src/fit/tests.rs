@@ -114,6 +114,10 @@ fn a_flight_keeps_what_is_around_its_trigger() {
     // All that came after it is less than that.
     capture.manifest = Some(at(98));
     assert_eq!(held(&capture, 9_000).option, "--time 91.000s..");
+    // Where not even its own chunk has room behind it, the part ends with the trigger, not with the ms before it.
+    let tight = serde_json::json!({"flight": {"trigger": {"clock": {"monotonic_ns": 1050 * s + 700}}}});
+    capture.manifest = Some(tight);
+    assert_eq!(held(&capture, 2_000).window.1, 1050 * s + 700);
     // Of another time: as without.
     capture.manifest = Some(at(500));
     assert_eq!(held(&capture, 9_000).option, "--time 91.000s..");

@@ -88,6 +88,12 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
             "write one first (-o slice.nmb), then convert that",
         ));
     }
+    if [To::Bundle, To::Pcapng].contains(&form) && args.part.memory.is_some() {
+        return Err(usage(
+            "--memory is for tables and Perfetto traces: a bundle and its packets are not analyzed in part",
+            "leave it out; --time makes a bundle of a part",
+        ));
+    }
     if form == To::Pcapng && args.part.time.is_some() {
         return Err(usage(
             "packets are not cut in time with the events",

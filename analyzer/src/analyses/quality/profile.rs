@@ -17,7 +17,10 @@ pub fn leaves_out(c: &CaptureInfo, key: &str) -> bool {
 
 /// That it does not.
 pub fn because(c: &CaptureInfo, key: &str) -> String {
-    format!("profile {} does not record {key}; --profile {WHOLE} does", c.profile)
+    format!(
+        "profile {} does not record {key}; --profile {WHOLE} does, where the kernel has it",
+        c.profile
+    )
 }
 
 /// The reasons, those that the profile explains as one.

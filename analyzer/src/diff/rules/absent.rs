@@ -13,7 +13,8 @@ pub(super) fn is_none(rule: &Named, diff: &Diff) -> bool {
         Some((base, of)) => (base, Some(of)),
         None => (rule.metric.as_str(), None),
     };
-    if !names::counts_events(base) || rule.percent.is_some() || withheld(rule, diff).is_some() {
+    let seen = not_recorded(base, diff).is_none() && withheld(rule, diff).is_none();
+    if !names::counts_events(base) || rule.percent.is_some() || !seen {
         return false;
     }
     let reason = base
@@ -30,6 +31,12 @@ pub(super) fn is_none(rule: &Named, diff: &Diff) -> bool {
     };
     let any = !diff.metrics.is_empty() || !diff.rates.is_empty();
     any && reason.is_none_or(known) && of.is_none_or(there)
+}
+
+/// That the events which it counts were not recorded: none of them is no news then.
+fn not_recorded<'d>(base: &str, diff: &'d Diff) -> Option<&'d String> {
+    let name = base.split_once('.').filter(|(first, _)| *first == "drops");
+    diff.not_recorded.get(name.map_or(base, |(drops, _)| drops))
 }
 
 /// Why what a rule names was withheld.
@@ -67,6 +74,9 @@ pub(super) fn why(rule: &Named, diff: &Diff) -> String {
         );
     }
     let base = rule.metric.split('[').next().unwrap_or("");
+    if let Some(because) = not_recorded(base, diff) {
+        return because.clone();
+    }
     if let Some(reason) = base.strip_prefix("drops.")
         && !diff.drop_reasons.is_empty()
         && !diff.drop_reasons.iter().any(|r| r == reason)

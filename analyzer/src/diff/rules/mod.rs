@@ -25,6 +25,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::diff) use names::not_recorded;
 pub use state::{RuleState, State};
 
 use super::Diff;

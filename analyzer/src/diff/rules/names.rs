@@ -1,11 +1,16 @@
 //! What metrics there are, without what is only known from recordings: devices, servers, reasons of drops.
 
+use std::collections::BTreeMap;
+
 use crate::diff::servers::answers::{LEDGER, OPENED_RATE, PAUSED_RATE};
+use crate::diff::sides::options::Recording;
+use crate::diff::sides::recorded;
 use crate::diff::values::{
     again::{RETRANSMITS, RTO},
     asking::UNANSWERED_RATE,
     attempts::FAILED_RATE,
     counted::{LIMITS, MET_RX, MET_TX},
+    metrics::Which,
 };
 use crate::reconstruct::receive::tables::Stage as RxStage;
 use crate::reconstruct::skb::tables::SkbClass;
@@ -87,12 +92,30 @@ pub(super) fn all() -> Vec<String> {
         .collect()
 }
 
-fn events() -> impl Iterator<Item = String> {
-    let rx = MET_RX.iter().map(|(s, _)| format!("rx.met_{}", s.name()));
-    let tx = MET_TX.iter().map(|s| format!("tx.met_{}", s.name()));
+/// Names of counts of which nothing was recorded on one side or both, and which event is missing.
+pub(in crate::diff) fn not_recorded(b: &[Recording<'_>], a: &[Recording<'_>]) -> BTreeMap<String, String> {
+    let all = counts().chain([("drops".to_owned(), &["skb:kfree_skb"][..])]);
+    let of = |(name, needs): (String, Needs)| Some((name, recorded::not_recorded(b, a, needs)?));
+    all.filter_map(of).collect()
+}
+
+/// Events without which none of what a name counts can be seen.
+type Needs = &'static [&'static str];
+
+/// Counts of events but drops, and what they need.
+fn counts() -> impl Iterator<Item = (String, Needs)> {
+    let met = |ledger, stage| (format!("{ledger}.met_{stage}"), Which::new(ledger, stage).needs());
+    let rx = MET_RX.iter().map(move |(s, _)| met("rx", s.name()));
+    let tx = MET_TX.iter().map(move |s| met("tx", s.name()));
     let app = [OPENED_RATE, PAUSED_RATE, FAILED_RATE, UNANSWERED_RATE].map(|n| format!("{LEDGER}.{n}"));
     let tcp = [RETRANSMITS, RTO].map(str::to_owned);
+    let app = app.into_iter().map(|n| (n, &["sock:inet_sock_set_state"][..]));
+    let tcp = tcp.into_iter().map(|n| (n, &["tcp:tcp_retransmit_skb"][..]));
     rx.chain(tx).chain(app).chain(tcp)
+}
+
+fn events() -> impl Iterator<Item = String> {
+    counts().map(|(name, _)| name)
 }
 
 fn limited() -> impl Iterator<Item = String> {

@@ -179,7 +179,11 @@ fn held(rule: &Named, diff: &Diff, family: &Family<'_>, compared: usize) -> Stri
         let p = family.of_shift(m, s);
         let why = match (s.shift > 0 && large(s), p <= diff.options.level) {
             (false, _) => String::new(),
-            (true, false) => format!(", but not certain (adjusted p {}; {})", p_words(p), seen_from(s)),
+            (true, false) => match rule.least {
+                // Of the page's own threshold: with another it would be another.
+                None => format!(", but not certain (adjusted p {}; {})", p_words(p), seen_from(s)),
+                Some(_) => format!(", but not certain (adjusted p {})", p_words(p)),
+            },
             (true, true) if s.outcome == Outcome::Changed => ", changed and nobody's harm".to_owned(),
             (true, true) => ", but its interval does not leave 0 out".to_owned(),
         };

@@ -193,6 +193,31 @@ fn a_rule_of_which_nothing_was_compared_fails_and_says_why() {
             "{rule}"
         );
     }
+    // None of an event that was not recorded is no news: perf record had not been asked for retransmissions.
+    let lost = |f: &mut Facts, event: &str| {
+        f.capture.events.remove(event);
+        if let Some(enabled) = &mut f.capture.enabled_events {
+            enabled.retain(|e| e != event);
+        }
+    };
+    let mut less = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    for event in ["tcp:tcp_retransmit_skb", "skb:kfree_skb"] {
+        lost(&mut less, event);
+    }
+    let d = compare(&[&f], &[&less], &DiffOptions::default());
+    for (rule, event) in [
+        ("tcp.retransmits", "tcp:tcp_retransmit_skb"),
+        ("drops", "skb:kfree_skb"),
+        ("drops.NO_SOCKET", "skb:kfree_skb"),
+    ] {
+        let (state, says) = said(&d, rule);
+        let why = format!("{event} was not recorded after");
+        assert!(
+            state == State::NotCompared && says.contains(&why),
+            "{rule}: {state:?} {says}"
+        );
+    }
+    assert_eq!(said(&d, "app.failed_opens").0, State::Held);
     // Of other work nothing is compared, and no rule of metrics holds.
     let saw = crate::analyze(&crate::tests::sample("sawtooth/sawtooth.nmb"), &Default::default());
     let d = compare(&[&f], &[&saw], &DiffOptions::default());

@@ -22,12 +22,15 @@ fn of_drops() -> Facts {
 fn what_was_not_asked_for_is_told_by_the_profile() {
     let mut f = of_drops();
     let said = not_recorded(&f, &["skb:kfree_skb", "tcp:tcp_probe"]).unwrap();
-    assert_eq!(said, "profile drops does not record tcp:tcp_probe; --profile full does");
+    assert_eq!(
+        said,
+        "profile drops does not record tcp:tcp_probe; --profile full does, where the kernel has it"
+    );
     let all: Vec<String> = reasons(&f, "tx", "?").into_iter().map(|r| r.because).collect();
     assert_eq!(
         all,
         [
-            "profile drops does not record net:net_dev_queue and 1 other kind of events that it takes; --profile full does",
+            "profile drops does not record net:net_dev_queue and 1 other kind of events that it takes; --profile full does, where the kernel has it",
             // That one this kernel has not.
             "irq:tasklet_entry has no format in this capture"
         ]

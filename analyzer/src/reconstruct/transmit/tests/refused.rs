@@ -138,6 +138,8 @@ fn what_was_refused_waits_for_the_next_try() {
     );
     // A frame that TCP counts as sent is one of the balance, whatever became of it.
     let f = facts(&[below_a_vlan, first_device], 200);
-    let refused = segments(&f).iter().filter(|r| r.refused).count();
-    assert!(refused < 2, "{refused}");
+    let refused = segments(&f).into_iter().filter(|r| r.refused).map(|r| r.t_sched_ns);
+    assert_eq!(refused.collect::<Vec<_>>(), [(sent + 1_100) as i64]);
+    let balance = f.balances.iter().find(|b| b.kind == BalanceKind::TxPayload).unwrap();
+    assert_eq!(balance.unexplained_bytes, 0, "{balance:?}");
 }
