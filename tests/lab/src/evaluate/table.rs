@@ -101,24 +101,17 @@ impl Figures {
     }
     /// Shares of links and bytes that are missed.
     fn astray(&self) -> Vec<String> {
-        let mut out = vec![];
-        let wrong = share(self.wrong_links as f64, self.links as f64);
-        if wrong >= WRONG_LINKS {
-            out.push(format!(
-                "{:.3} % of the links are wrong, not below {} %",
-                100.0 * wrong,
-                100.0 * WRONG_LINKS
-            ));
-        }
-        let open = share(self.unexplained as f64, self.bytes as f64);
-        if open >= UNEXPLAINED {
-            out.push(format!(
-                "{:.3} % of the bytes are unexplained, not below {} %",
-                100.0 * open,
-                100.0 * UNEXPLAINED
-            ));
-        }
-        out
+        let links = (self.wrong_links as f64, self.links as f64);
+        let bytes = (self.unexplained as f64, self.bytes as f64);
+        let all = [
+            ("links are wrong", links, WRONG_LINKS),
+            ("bytes are unexplained", bytes, UNEXPLAINED),
+        ];
+        let missed = all.into_iter().filter_map(|(what, (part, of), limit)| {
+            let found = share(part, of);
+            (found >= limit).then(|| format!("{:.3} % of the {what}, not below {} %", 100.0 * found, 100.0 * limit))
+        });
+        missed.collect()
     }
     /// What of the plants misses its figure, in sentences.
     fn unnamed(&self) -> Vec<String> {
