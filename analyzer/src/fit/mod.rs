@@ -92,12 +92,9 @@ pub fn fit(
     if memory < BASE {
         return Err(FitError::TooLittle);
     }
-    let capture = match capture.format {
-        "bundle" => capture,
-        _ => opened(&capture.source, import(&capture, vec![])?.0)?,
-    };
+    let capture = as_bundle(capture)?;
     let all = spans(&capture);
-    let asked = asked.and_then(|time| of_time(&all, time));
+    let asked = asked.and_then(|time| Some(selected(of_time(&all, time)?, all.start()?, None)));
     let Some(selected) = held(&capture, &all, memory, asked.as_ref()).or(asked) else {
         return Ok((capture, None));
     };
@@ -107,6 +104,20 @@ pub fn fit(
     }
     let cut = cut(&capture, &selected)?;
     Ok((cut, Some(selected)))
+}
+
+/// What another tool recorded as a bundle, in memory: a bundle alone can be cut.
+pub fn as_bundle(capture: Capture) -> Result<Capture, RewriteError> {
+    match capture.format {
+        "bundle" => Ok(capture),
+        _ => opened(&capture.source, import(&capture, vec![])?.0),
+    }
+}
+
+/// First and last moment of a time since the first event of a bundle, in units of the recorded clock; an end that is left out is open.
+/// `None`: there is no event.
+pub fn window(bundle: &Capture, time: (Option<u64>, Option<u64>)) -> Option<(u64, u64)> {
+    of_time(&spans(bundle), time)
 }
 
 /// The capture, cut to it.
@@ -124,12 +135,10 @@ fn opened(source: &str, bytes: Vec<u8>) -> Result<Capture, RewriteError> {
     open_bytes(source, Bytes::Owned(bytes)).map_err(|e| RewriteError::Io(std::io::Error::other(e.to_string())))
 }
 
-/// `None`: there is no event.
-fn of_time(all: &Spans, (from, to): (Option<u64>, Option<u64>)) -> Option<Selected> {
+fn of_time(all: &Spans, (from, to): (Option<u64>, Option<u64>)) -> Option<(u64, u64)> {
     let start = all.start()?;
     let at = |since: u64| start.saturating_add(since);
-    let window = (from.map_or(0, at), to.map_or(u64::MAX, at));
-    Some(selected(window, start, None))
+    Some((from.map_or(0, at), to.map_or(u64::MAX, at)))
 }
 
 /// What of it memory holds, inside of what was asked for; `None`: all of that.

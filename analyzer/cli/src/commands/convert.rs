@@ -10,8 +10,8 @@ use netmortem_analyzer::export::bundle::{Change, Names, RewriteError, import, re
 use netmortem_analyzer::export::packets::{self, PacketsError};
 use netmortem_analyzer::export::perfetto;
 use netmortem_analyzer::export::slice::{self, Compared, Cut, Flow, SliceError, Subject};
-use netmortem_analyzer::ingest::Options;
-use netmortem_formats::{Bytes, Capture, open_bytes};
+use netmortem_analyzer::fit;
+use netmortem_formats::Capture;
 
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
@@ -211,15 +211,7 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
             return made(&capture, &args.output);
         }
         // Made a bundle first, in memory, and changed then.
-        let (bytes, _) = import(&capture, vec![]).map_err(told)?;
-        let source = capture.source.clone();
-        drop(capture);
-        capture = open_bytes(&source, Bytes::Owned(bytes)).map_err(|e| {
-            failure(
-                e.to_string(),
-                "convert it without --time, --flow, --dev and --redact first",
-            )
-        })?;
+        capture = fit::as_bundle(capture).map_err(told)?;
     }
     let mut change = Change {
         redact: args.redact,
@@ -246,11 +238,9 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         (change.cut, same) = (Some(cut), compared);
     }
-    if let Some((from, to)) = args.part.time {
-        let info = netmortem_analyzer::ingest::check(&capture, &Options::default());
-        let start = info.start_ns.and_then(|s| u64::try_from(s).ok()).unwrap_or(0);
-        let at = |since: u64| start.saturating_add(since);
-        change.window = Some((from.map_or(0, at), to.map_or(u64::MAX, at)));
+    if let Some(time) = args.part.time {
+        // Where there is no event, writing says so.
+        change.window = fit::window(&capture, time).or(Some((0, u64::MAX)));
     }
     if let Some((facts, cut)) = before.as_ref().zip(change.cut.as_ref())
         && let Some(why) = slice::nothing(facts, &subject, cut, change.window)
