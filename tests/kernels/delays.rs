@@ -5,7 +5,8 @@ use std::path::Path;
 
 use netmortem_formats::Capture;
 
-use super::{each_item, open};
+use super::open;
+use super::records::each_item;
 
 /// `... 1234 us ...` of a line of evidence.
 fn us(line: &str) -> u64 {

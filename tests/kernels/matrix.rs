@@ -1,5 +1,5 @@
-//! Record -> report on three kernels: this machine's, and Debian's 6.1 and 6.12 in an emulated machine. Each records under its
-//! own kernel (`guest/`), the analysis is done here, as for any bundle that comes from elsewhere.
+//! Record -> report on seven kernels: this machine's, and 4.15, 5.4, 5.10, 5.15, 6.1 and 6.12 of Debian and Ubuntu in an emulated machine.
+//! Each records under its own kernel (`guest/`), the analysis is done here, as for any bundle that comes from elsewhere.
 //!
 //! Asserted: what the kernel's own counters say is in the tables; nothing was lost; every setting is as it was, also after a
 //! recorder that was killed. Needs root and tracefs for this kernel; qemu, busybox, cpio, xz and apt for the others. Without
@@ -13,6 +13,8 @@ mod counters;
 mod delays;
 #[path = "limits.rs"]
 mod limits;
+#[path = "records.rs"]
+mod records;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,10 +22,15 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use netmortem_analyzer::analyses::answer;
+use netmortem_analyzer::reconstruct::tcp::role::{Role, RoleBy};
+use netmortem_analyzer::reconstruct::tcp::tables::ConnectionRow;
 use netmortem_analyzer::table::Cell;
 use netmortem_analyzer::{Facts, analyze, ingest};
 use netmortem_formats::bundle::{End, Manifest};
 use netmortem_formats::{Capture, open_path};
+
+use netmortem_analyzer::reconstruct::tcp::states::CLOSE;
+use records::{each_record, went_and_came};
 
 const GUEST: &str = env!("CARGO_BIN_EXE_netmortem-guest");
 
@@ -52,6 +59,28 @@ fn this_kernel() {
     assert!(done.status.success(), "{said}");
     judge(&out, None);
     std::fs::remove_dir_all(out).unwrap();
+}
+
+/// The oldest that the recorder is for: states of sockets have another event, `tcp_probe` and the exits of the receive path are not there.
+#[test]
+fn linux_4_15() {
+    under("4.15");
+}
+
+#[test]
+fn linux_5_4() {
+    under("5.4");
+}
+
+/// Built without histogram triggers.
+#[test]
+fn linux_5_10() {
+    under("5.10");
+}
+
+#[test]
+fn linux_5_15() {
+    under("5.15");
 }
 
 #[test]
@@ -166,13 +195,19 @@ fn judge(dir: &Path, series: Option<&str>) {
         let of = facts.connections.iter().find(|c| Some(c.connection) == id);
         of.is_some_and(|c| c.sport == port || c.dport == port)
     };
-    // One segment in each skb: an event for each. A SYN's answer that is sent again has an event of its own kind; what the
+    // An event for each skb; before Linux 4.20 one has several segments here, too. A SYN's answer that is sent again has an event of its own kind; what the
     // device below refused is counted, and has none. A last FIN may be sent again when the recording is over.
     let within = |who| growth_between(dir, who, "TcpRetransSegs", ["first", "last"]);
     let again_within = within("client") + within("server");
     let refused = growth(dir, "client", "TcpExtTCPRetransFail") + growth(dir, "server", "TcpExtTCPRetransFail");
-    let all = facts.retransmits.len() as u64;
-    let of_traffic = facts.retransmits.iter().filter(|r| mine(r.connection)).count() as u64;
+    let segments = |c: &ConnectionRow| c.retransmit_segments.unwrap();
+    let all: u64 = facts.connections.iter().map(segments).sum();
+    let of_traffic: u64 = facts
+        .connections
+        .iter()
+        .filter(|c| mine(Some(c.connection)))
+        .map(segments)
+        .sum();
     let answers_again = facts
         .capture
         .events
@@ -216,9 +251,20 @@ fn judge(dir: &Path, series: Option<&str>) {
     let client: Vec<_> = facts.connections.iter().filter(|c| c.dport == port).collect();
     let connections = truth["connections"] as usize;
     assert_eq!(client.len(), connections, "{client:?}");
-    // The listener is a socket with this port, too.
-    let talked = server.iter().filter(|c| c.dport != 0).count();
+    // The listener is a socket with this port, too; and where two CPUs complete one handshake, the child of one is closed at once.
+    let lost = |c: &ConnectionRow| c.born == Some(CLOSE) && c.samples == 0 && c.bytes_in == 0;
+    let talked = server.iter().filter(|c| c.dport != 0 && !lost(c)).count();
     assert_eq!(talked, connections, "{server:?}");
+    // Who opened them is known from the states of sockets on each of these kernels.
+    let role = |of: &[&ConnectionRow], role| {
+        of.iter()
+            .filter(|c| c.dport != 0 && !lost(c))
+            .all(|c| c.role() == (role, RoleBy::Handshake))
+    };
+    assert!(
+        role(&client, Role::Client) && role(&server, Role::Server),
+        "{client:?} {server:?}"
+    );
     // What was read is known where the kernel has the event, exactly; never something else.
     let bytes: Option<u64> = server.iter().filter(|c| c.dport != 0).map(|c| c.bytes_read).sum();
     assert!(bytes.is_none_or(|b| b == truth["bytes_read"] as u64), "{bytes:?}");
@@ -262,7 +308,13 @@ fn judge(dir: &Path, series: Option<&str>) {
             ("time-squeeze", trigger.count)
         );
     }
-    if dir.join("softirq-000001.nmb").exists() {
+    if let Ok(said) = std::fs::read_to_string(dir.join("softirq.said")) {
+        let because = match series {
+            Some("4.15") => "the histogram triggers of this kernel keep no times",
+            _ => "this one was built without histogram triggers",
+        };
+        assert!(said.contains(because), "{said}");
+    } else if dir.join("softirq-000001.nmb").exists() {
         delays::late_softirq(dir, series.is_some());
         delays::late_reads(dir);
     }
@@ -311,7 +363,7 @@ fn probed(c: &Capture, manifest: &Manifest, connections: u64, alone: bool, serie
             assert!(there["push"] >= connections, "{there:?}");
         }
         // Fields by BTF came with 6.4.
-        Some("6.1") => {
+        Some(_) => {
             for name in kernels_own {
                 let because = reasons.get(name).copied().unwrap_or("it is there");
                 assert!(
@@ -320,57 +372,6 @@ fn probed(c: &Capture, manifest: &Manifest, connections: u64, alone: bool, serie
                 );
             }
         }
-        _ => {}
+        None => {}
     }
-}
-
-fn each_record(c: &Capture, mut f: impl FnMut(u32, i64, &[u8])) {
-    each_item(c, |cpu, record| {
-        let (at, payload) = record.unwrap_or_else(|| panic!("loss on CPU {cpu}"));
-        f(cpu, at, payload);
-    });
-}
-
-/// Every record of a CPU with its time; `None` where events are missing.
-fn each_item(c: &Capture, mut f: impl FnMut(u32, Option<(i64, &[u8])>)) {
-    for stream in &c.streams {
-        for chunk in &stream.chunks {
-            let locus = netmortem_formats::Locus::default();
-            let bytes = c.chunk_bytes(chunk).unwrap();
-            for page in netmortem_formats::sub_buffer::sub_buffers(stream.page, &bytes, locus) {
-                for item in page.unwrap().records(stream.page, locus) {
-                    match item.unwrap() {
-                        netmortem_formats::StreamItem::Record(r) => {
-                            f(stream.cpu, Some((i64::try_from(r.ts).unwrap(), r.payload)));
-                        }
-                        _ => f(stream.cpu, None),
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// CPU 1 was away for a while: it recorded before and after, and not meanwhile.
-fn went_and_came(dir: &Path) {
-    let (c, _, end) = open(&dir.join("hotplug.nmb"));
-    let times = numbers(dir, "hotplug");
-    assert_eq!(lost(&end), 0, "{:?}", end.cpu_stats);
-    let (mut before, mut meanwhile, mut after) = ([0u32; 2], [0u32; 2], [0u32; 2]);
-    each_record(&c, |cpu, at, _| {
-        let part = match at {
-            t if t < times["gone"] => &mut before,
-            t if t < times["back"] => &mut meanwhile,
-            _ => &mut after,
-        };
-        part[usize::from(cpu == 1)] += 1;
-    });
-    assert!(
-        before.iter().chain(&after).all(|n| *n > 50),
-        "{before:?} {meanwhile:?} {after:?}"
-    );
-    assert!(
-        meanwhile[0] > 50 && meanwhile[1] == 0,
-        "{before:?} {meanwhile:?} {after:?}"
-    );
 }

@@ -230,11 +230,17 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
+/// Events that older kernels tell under another name: the name of today, and theirs.
+const BEFORE: [(&str, &str); 1] = [("sock:inet_sock_set_state", "tcp:tcp_set_state")];
+
 impl CaptureInfo {
     /// Whether an event that happened would be in the recording: one was seen, or the recorder says it was enabled. Without
     /// that, its absence says nothing.
     pub fn recorded(&self, key: &str) -> bool {
-        self.events.contains_key(key)
-            || self.total_events > 0 && self.enabled_events.as_ref().is_some_and(|e| e.iter().any(|n| n == key))
+        let under = |key: &str| {
+            self.events.contains_key(key)
+                || self.total_events > 0 && self.enabled_events.as_ref().is_some_and(|e| e.iter().any(|n| n == key))
+        };
+        under(key) || BEFORE.iter().any(|(now, before)| *now == key && under(before))
     }
 }

@@ -69,26 +69,14 @@ impl Delays {
                 spec: spec.to_owned(),
                 because,
             };
-            let chain = match of {
+            let ways = match of {
                 DelayOf::Softirq => {
                     let format = instance.read("events/irq/softirq_entry/format").unwrap_or_default();
-                    softirq(clock, net_rx(&format))
+                    CPU_KEYS.map(|key| softirq(clock, net_rx(&format), key)).into()
                 }
-                DelayOf::Read => read(clock),
+                DelayOf::Read => vec![read(clock)],
             };
-            possible(&instance, &chain).map_err(refused)?;
-            // Switched off, the kernel stamps what triggers see with its own clock: see `clock`.
-            instance.write("tracing_on", "1")?;
-            // Set once before it flies: what this kernel does not take is said now.
-            let tried = set(&instance, &chain);
-            let gone = hist::remove_all(&instance.join(""));
-            tried.map_err(|e| refused(format!("this kernel does not take its histogram triggers: {e}")))?;
-            if !gone {
-                return Err(refused(
-                    "this kernel does not let go of its histogram triggers".to_owned(),
-                ));
-            }
-            chains.push(chain);
+            chains.push(taken(&instance, ways).map_err(refused)?);
         }
         Ok(Some(Delays {
             instance,
@@ -237,6 +225,25 @@ fn task(pid: Option<u64>) -> String {
     }
 }
 
+/// The first of several ways to write one chain that this kernel takes: each is set once before it flies, and taken out again. Or why none is.
+fn taken(instance: &Instance, ways: Vec<Chain>) -> Result<Chain, String> {
+    // Switched off, the kernel stamps what triggers see with its own clock: see `clock`.
+    instance.write("tracing_on", "1").map_err(|e| e.to_string())?;
+    let mut refused = String::new();
+    for chain in ways {
+        possible(instance, &chain)?;
+        let tried = set(instance, &chain);
+        if !hist::remove_all(&instance.join("")) {
+            return Err("this kernel does not let go of its histogram triggers".to_owned());
+        }
+        match tried {
+            Ok(()) => return Ok(chain),
+            Err(e) => refused = format!("this kernel does not take its histogram triggers: {e}"),
+        }
+    }
+    Err(refused)
+}
+
 /// What this kernel lacks, in a sentence.
 fn possible(instance: &Instance, chain: &Chain) -> Result<(), String> {
     let mut events: Vec<&str> = chain.triggers.iter().map(|(event, _)| *event).collect();
@@ -261,8 +268,16 @@ fn possible(instance: &Instance, chain: &Chain) -> Result<(), String> {
                 .to_owned(),
         );
     }
+    // The kernel's own description of what it takes.
+    let readme = instance.join("../../README");
+    if std::fs::read_to_string(readme).is_ok_and(|text| !text.contains("onmax(")) {
+        return Err("the histogram triggers of this kernel keep no times (Linux 4.17 and later do)".to_owned());
+    }
     Ok(())
 }
+
+/// How a key of the CPU is called: since Linux 5.15, and before.
+const CPU_KEYS: [&str; 2] = ["common_cpu", "cpu"];
 
 /// Clocks that tick alike on all CPUs; with one of these the kernel's own (sched_clock) does so, too.
 const STEADY: [&str; 7] = [
@@ -301,19 +316,19 @@ fn net_rx(format: &str) -> u32 {
 }
 
 /// By CPU.
-fn softirq(clock: &str, vec: u32) -> Chain {
+fn softirq(clock: &str, vec: u32, key: &str) -> Chain {
     let now = "common_timestamp.usecs";
     Chain {
         of: DelayOf::Softirq,
         triggers: vec![
             (
                 "irq/softirq_raise",
-                format!("hist:keys=common_cpu:nm_raised={now}:clock={clock} if vec=={vec}"),
+                format!("hist:keys={key}:nm_raised={now}:clock={clock} if vec=={vec}"),
             ),
             (
                 "irq/softirq_entry",
                 format!(
-                    "hist:keys=common_cpu:nm_waited={now}-$nm_raised:clock={clock}:onmax($nm_waited).save(common_pid) if vec=={vec}"
+                    "hist:keys={key}:nm_waited={now}-$nm_raised:clock={clock}:onmax($nm_waited).save(common_pid) if vec=={vec}"
                 ),
             ),
         ],

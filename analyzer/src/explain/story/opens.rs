@@ -12,9 +12,14 @@ use crate::ingest::Rec;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow, ResetRow, Sender, errno};
 use crate::reconstruct::tcp::states::SYN_SENT;
 
-const CALL: [&str; 2] = ["sys_enter_connect", "inet_sock_set_state"];
-const STATE: [&str; 1] = ["inet_sock_set_state"];
-const DECIDED: [&str; 3] = ["inet_sock_set_state", "sys_exit_connect", "inet_sk_error_report"];
+const CALL: [&str; 3] = ["sys_enter_connect", "inet_sock_set_state", "tcp_set_state"];
+const STATE: [&str; 2] = ["inet_sock_set_state", "tcp_set_state"];
+const DECIDED: [&str; 4] = [
+    "inet_sock_set_state",
+    "tcp_set_state",
+    "sys_exit_connect",
+    "inet_sk_error_report",
+];
 const CAME: [&str; 1] = ["tcp_receive_reset"];
 const SENT: [&str; 1] = ["tcp_send_reset"];
 /// What is told of a socket's end, either first; the same as in `reconstruct::opens`.

@@ -12,10 +12,11 @@ use crate::reconstruct::tcp::tables::RetransmitClass;
 const DROP: [&str; 1] = ["kfree_skb"];
 const SOFTIRQ: [&str; 3] = ["softirq_raise", "softirq_entry", "softirq_exit"];
 const POLL: [&str; 1] = ["napi_poll"];
-pub(super) const SAMPLES: [&str; 5] = [
+pub(super) const SAMPLES: [&str; 6] = [
     "tcp_probe",
     "tcp_cong_state_set",
     "inet_sock_set_state",
+    "tcp_set_state",
     "tcp_retransmit_skb",
     "tcp_retransmit_synack",
 ];

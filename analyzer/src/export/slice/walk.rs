@@ -18,8 +18,9 @@ use crate::table::Cell;
 /// Systems whose events may be of one flow or device.
 const NETWORK: [&str; 6] = ["net", "skb", "napi", "qdisc", "tcp", "sock"];
 /// Of these, what stays in any case: rare, and what tells which socket an address is.
-const KEPT: [&str; 6] = [
+const KEPT: [&str; 7] = [
     "inet_sock_set_state",
+    "tcp_set_state",
     "tcp_destroy_sock",
     "tcp_cong_state_set",
     "tcp_send_reset",

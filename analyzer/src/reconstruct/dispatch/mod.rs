@@ -9,6 +9,8 @@
 use std::sync::atomic::Ordering;
 
 use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
+use netmortem_formats::tracepoints::tcp_set_state::TcpSetState;
 
 use crate::ingest::{Event, GapRow, Schema, Trace};
 
@@ -75,6 +77,18 @@ impl<T: Tracker> Routes<T> {
                 self.missing.push(why);
                 false
             }
+        }
+    }
+    /// Sends changes of TCP states to `f`, as `sock:inet_sock_set_state` or, before Linux 4.16, `tcp:tcp_set_state` tells them.
+    pub fn on_states(
+        &mut self,
+        schema: &Schema<'_>,
+        f: impl for<'e> Fn(&mut T, &Event<'e>, InetSockSetState<'e>) + Send + Sync + 'static,
+    ) -> bool {
+        // What is missing is the event that kernels of today have.
+        match schema.format("tcp", TcpSetState::NAME) {
+            Some(_) => self.on::<TcpSetState<'static>>(schema, move |t, e, p| f(t, e, p.into())),
+            None => self.on::<InetSockSetState<'static>>(schema, f),
         }
     }
     /// Sends events of an id to `f` undecoded.

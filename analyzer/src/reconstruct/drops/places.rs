@@ -21,7 +21,7 @@ pub const QUEUE: &str = "QDISC_DROP";
 const OTHERHOST: &str = "OTHERHOST";
 
 /// Beginnings of functions, and the reason.
-const PLACES: [(&str, &str); 22] = [
+const PLACES: [(&str, &str); 23] = [
     // net/netfilter/core.c: a verdict of any hook, nftables' and iptables' among them.
     ("nf_hook_slow", "NETFILTER_DROP"),
     ("nft_do_chain", "NETFILTER_DROP"),
@@ -50,6 +50,7 @@ const PLACES: [(&str, &str); 22] = [
     // What a socket had when it closed.
     ("skb_queue_purge", "QUEUE_PURGE"),
     ("inet_sock_destruct", "SOCKET_CLOSE"),
+    ("udp_destruct_", "SOCKET_CLOSE"),
     ("inet_csk_destroy_sock", "SOCKET_CLOSE"),
     ("sk_stream_kill_queues", "SOCKET_CLOSE"),
     // net/sched: codel's own drops.
@@ -57,10 +58,13 @@ const PLACES: [(&str, &str); 22] = [
 ];
 
 /// Where UDP frees a datagram for which its socket had no room: only `udp_fail_queue_rcv_skb` beside it tells that from a wrong checksum.
-const AT_SOCKET: [&str; 4] = [
+const AT_SOCKET: [&str; 6] = [
     "udp_queue_rcv_one_skb",
-    "__udp_queue_rcv_skb",
     "udpv6_queue_rcv_one_skb",
+    // Before Linux 5.0.
+    "udp_queue_rcv_skb",
+    "udpv6_queue_rcv_skb",
+    "__udp_queue_rcv_skb",
     "__udpv6_queue_rcv_skb",
 ];
 /// ENOMEM: the receive buffer is full; another: the memory of all UDP sockets.

@@ -96,6 +96,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     rule("DUP_FRAG", "", Some(true), "duplicate IP fragment"),
     rule("SOCKET_CLOSE", "", Some(true), "left in the socket when it closed"),
+    // It gives no reason (net/ipv4/udp.c `udp_destruct_common`).
+    rule(
+        "NOT_SPECIFIED",
+        "udp_destruct_",
+        Some(true),
+        "left in the socket when it closed",
+    ),
     rule("QUEUE_PURGE", "", Some(true), "queue emptied, as at close"),
     rule("SKB_CONSUMED", "", Some(true), "the kernel says consumed, not dropped"),
     // Input of a route that refuses; without a route, or with forwarding off, it gives a reason (net/ipv4/route.c `ip_error`: frees

@@ -67,6 +67,7 @@ const CASES: &[(&str, &str, u16, bool, Option<bool>)] = &[
     ("NOT_SPECIFIED", "ip6_pkt_drop", 0x86dd, true, Some(false)),
     ("IP_INHDR", "ip_forward", 0x0800, true, Some(false)),
     ("IP_INHDR", "ip_rcv_core", 0x0800, true, Some(false)),
+    ("NOT_SPECIFIED", "udp_destruct_common", 0x0800, true, Some(true)),
     // Nothing tells.
     ("NOT_SPECIFIED", "__ip_queue_xmit", 0, false, None),
     ("NOT_SPECIFIED", "inet6_csk_xmit", 0, false, None),

@@ -9,7 +9,6 @@ use netmortem_formats::sockaddr::{self, SockAddr};
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::icmp_send::IcmpSend;
 use netmortem_formats::tracepoints::inet_sk_error_report::InetSkErrorReport;
-use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::sys_exit::SysExit;
 use netmortem_formats::tracepoints::tcp_receive_reset::TcpReceiveReset;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
@@ -250,7 +249,7 @@ impl Machine<'_> {
 pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
     let s = &trace.schema;
     let mut r = Routes::<Machine<'_>>::new("opens");
-    let states = r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+    let states = r.on_states(s, |t, e, p| {
         if p.protocol != TCP {
             return;
         }

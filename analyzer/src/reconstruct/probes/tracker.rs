@@ -139,7 +139,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Probes {
         return Probes::default();
     }
     if accepts {
-        routes.on::<InetSockSetState<'static>>(s, |t, e, p| t.state(e, &p));
+        routes.on_states(s, |t, e, p| t.state(e, &p));
     }
     routes.on::<Getaddrinfo<'static>>(s, |t, e, _| t.asks(e));
     let mut machine = Machine {

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
-use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::irq_handler_entry::IrqHandlerEntry;
 use netmortem_formats::tracepoints::irq_handler_exit::IrqHandlerExit;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
@@ -141,7 +140,7 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
     r.on::<SchedWaking<'static>>(s, |t, e, _| t.processed(e));
     // Only a help: data in the segment that completes a handshake.
     let told = r.missing.len();
-    r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+    r.on_states(s, |t, e, p| {
         if (p.oldstate, p.newstate) == (SYN_RECV, ESTABLISHED) && TCP_PROTOCOLS.contains(&p.protocol) {
             t.established(e, p.skaddr);
         }

@@ -6,7 +6,6 @@ use netmortem_formats::Endian;
 use netmortem_formats::sockaddr::{SockAddr, v4};
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::icmp_send::IcmpSend;
-use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::sock_recv_length::SockRecvLength;
 use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
@@ -139,7 +138,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         t.sockets.ended(p.skaddr, e.ts);
         t.sockets.close(p.skaddr, e.ts);
     });
-    r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+    r.on_states(s, |t, e, p| {
         if p.newstate == CLOSE {
             t.sockets.ended(p.skaddr, e.ts);
         }

@@ -2,7 +2,6 @@
 
 use netmortem_formats::kallsyms::Kallsyms;
 use netmortem_formats::tracepoints::Tracepoint;
-use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::neigh_event_send_done::NeighEventSendDone;
 use netmortem_formats::tracepoints::neigh_update::NeighUpdate;
 use netmortem_formats::tracepoints::neigh_update_done::NeighUpdateDone;
@@ -205,7 +204,7 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
     });
     if s.format("sock", SockSendLength::NAME).is_none() {
         // A packet that comes in from inside a call changes the states of any socket; only the caller's own begins to connect.
-        r.on::<InetSockSetState<'static>>(s, |t, e, p| {
+        r.on_states(s, |t, e, p| {
             if p.newstate == SYN_SENT {
                 t.named(e, p.skaddr);
             }

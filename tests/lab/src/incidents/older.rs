@@ -22,6 +22,8 @@ pub struct Kernel {
 
 /// What fields were called before, and are now.
 const RENAMED: [(&str, &str); 1] = [("lport", "dport")];
+/// What events were called before, and are now: system and name.
+const RENAMED_EVENTS: [[(&str, &str); 2]; 1] = [[("tcp", "tcp_set_state"), ("sock", "inet_sock_set_state")]];
 
 fn folder() -> PathBuf {
     super::home().join("kernels")
@@ -68,17 +70,33 @@ impl Kernel {
         }
         kernel
     }
+    fn has(&self, event: &str) -> bool {
+        self.events.iter().any(|e| e.0 == event)
+    }
     /// Takes from a capture what this kernel would not have told. An event that it lacks is one that no analysis knows.
     pub fn made(&self, capture: &mut Capture) {
         capture.host.kernel_release.clone_from(&self.release);
+        for [(system, name), now] in RENAMED_EVENTS {
+            let (before, of_now) = (format!("{system}:{name}"), format!("{}:{}", now.0, now.1));
+            if !self.has(&before) || self.has(&of_now) {
+                continue;
+            }
+            for f in capture.event_formats.iter_mut().filter(|f| f.key() == of_now) {
+                (f.system, f.name) = (system.to_owned(), name.to_owned());
+            }
+            if let Some(serde_json::Value::Array(enabled)) =
+                capture.manifest.as_mut().and_then(|m| m.pointer_mut("/plan/events"))
+            {
+                let named = enabled.iter_mut().filter_map(|p| p.get_mut("name"));
+                named
+                    .filter(|n| **n == of_now.as_str())
+                    .for_each(|n| *n = before.as_str().into());
+            }
+        }
         // Its recorder would not have enabled what is not there.
         let enabled = capture.manifest.as_mut().and_then(|m| m.pointer_mut("/plan/events"));
         if let Some(serde_json::Value::Array(enabled)) = enabled {
-            enabled.retain(|p| {
-                self.events
-                    .iter()
-                    .any(|e| p.get("name").and_then(|n| n.as_str()) == Some(e.0.as_str()))
-            });
+            enabled.retain(|p| p.get("name").and_then(|n| n.as_str()).is_some_and(|n| self.has(n)));
         }
         for format in &mut capture.event_formats {
             let key = format.key();
@@ -135,13 +153,13 @@ mod tests {
     #[test]
     fn each_kernel_has_what_every_recording_needs() {
         let all = kernels();
-        assert!(all.len() >= 3, "{all:?}");
+        assert!(all.len() >= 5, "{all:?}");
         for name in all {
             let kernel = Kernel::named(&name).unwrap();
             for event in [
                 "skb:kfree_skb",
                 "net:net_dev_queue",
-                "tcp:tcp_probe",
+                "tcp:tcp_retransmit_skb",
                 "sched:sched_switch",
             ] {
                 assert!(
@@ -149,8 +167,11 @@ mod tests {
                     "{name}: {event}"
                 );
             }
-            let old = kernel.release.starts_with("5.");
+            let old = ["4.", "5."].iter().any(|of| kernel.release.starts_with(of));
             assert_eq!(kernel.reasons.is_empty(), old, "{name}: reasons came with 5.17");
+            // One of both: the newer event took the other's place in 4.16.
+            let states = ["tcp:tcp_set_state", "sock:inet_sock_set_state"].map(|e| kernel.has(e));
+            assert_ne!(states[0], states[1], "{name}");
         }
     }
 }
