@@ -56,8 +56,11 @@ impl Freed {
         if self.by_place && !known.lost {
             places::by_counter(&mut self.rows, &self.looked_up, known.counters);
             if places::forwarded(&mut self.rows, &self.not_forwarded, known.counters) {
-                let unknown = self.not_forwarded.iter().map(|at| (*at, Message::Unknown));
-                self.too_big.extend(unknown);
+                let message = match places::each_was_told(known.counters) {
+                    true => Message::Counted,
+                    false => Message::Unknown,
+                };
+                self.too_big.extend(self.not_forwarded.iter().map(|at| (*at, message)));
             }
         }
         if self.by_place {

@@ -9,6 +9,8 @@
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};
 
+use rustc_hash::FxHashMap;
+
 use super::tables::DropRow;
 use crate::counters::tables::CounterRow;
 use crate::ingest::Schema;
@@ -82,6 +84,9 @@ const FRAG_NEEDED: (i32, i32) = (3, 4);
 /// What the kernel counts of either (as `nstat` names it).
 const COUNTED_TOO_BIG: [&str; 2] = ["IpFragFails", "Ip6InTooBigErrors"];
 const COUNTED_RAN_OUT: [&str; 2] = ["IpInHdrErrors", "Ip6InHdrErrors"];
+
+/// Messages to senders that a packet could not be delivered, too big ones among them: of IPv4 alone too big and others.
+const COUNTED_TOLD: [&str; 2] = ["IcmpOutDestUnreachs", "Icmp6OutPktTooBigs"];
 
 /// What else ends where a frame for another host does.
 const COUNTED_AT_INPUT: [&str; 3] = ["IpInHdrErrors", "IpExtInCsumErrors", "IpExtInTruncatedPkts"];
@@ -168,6 +173,20 @@ fn rise(counters: &[CounterRow], names: &[&str]) -> Option<u64> {
     counters.iter().find(read)?;
     let mut rows = counters.iter().filter(|c| names.contains(&c.name.as_str()));
     rows.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.end?.checked_sub(c.start?)?)))
+}
+
+/// Whether the kernel counted, in each namespace, a message to the sender for each packet that was too big.
+pub fn each_was_told(counters: &[CounterRow]) -> bool {
+    let by_netns = |names: &[&str]| {
+        let mut out: FxHashMap<Option<u64>, u64> = FxHashMap::default();
+        for c in counters.iter().filter(|c| names.contains(&c.name.as_str())) {
+            let of = out.entry(c.netns).or_default();
+            *of = of.saturating_add(c.rise().unwrap_or(0));
+        }
+        out
+    };
+    let (big, told) = (by_netns(&COUNTED_TOO_BIG), by_netns(&COUNTED_TOLD));
+    big.iter().all(|(netns, n)| told.get(netns).copied().unwrap_or(0) >= *n)
 }
 
 fn name(rows: &mut [DropRow], at: &[usize], reason: &str, location: Option<&str>) {

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! its TCP segment was sent here ─┬ acknowledged, and its socket sent again before that by class pmtu ─> expected (repaired)
+//!                                ├ the same without a timeout, where messages are counted only (5.x) ─> expected (weak)
 //!                                ├ not acknowledged: the ICMP message was freed here, or its socket
 //!                                │ sent again by timer and never by class pmtu ──────────────────────> lost (black hole)
 //!                                └ else ────────────────────────────────────────────────────────────┐
@@ -33,6 +34,8 @@ pub enum Message {
     Dropped(usize),
     /// None was made; known of IPv4 where `icmp_send` is recorded.
     None,
+    /// Not recorded, but the kernel counted one for each.
+    Counted,
     /// Not recorded.
     Unknown,
 }
@@ -193,6 +196,12 @@ pub(super) fn decide(c: &Case<'_>) -> Option<(bool, &'static str, Confidence)> {
     match (c.acked, smaller) {
         (Some(acked), Some((at, _, told))) if *at <= acked => {
             Some((true, REPAIRED, c.links.min(*told).min(Confidence::Strong)))
+        }
+        // What made its socket send again is not recorded there; it did not take a timer.
+        (Some(acked), None)
+            if c.message == Message::Counted && of(RetransmitClass::Rto).is_none_or(|r| r.0 > acked) =>
+        {
+            Some((true, REPAIRED, Confidence::Weak))
         }
         (None, None) if c.segment && dropped => lost(FILTERED),
         (None, None) if c.segment && of(RetransmitClass::Rto).is_some() => match c.message {

@@ -43,6 +43,7 @@ mod proof;
 mod readable;
 mod reads;
 mod routes;
+mod silent;
 mod stages;
 pub mod tables;
 #[cfg(test)]

@@ -242,8 +242,10 @@ impl Ledger<'_> {
                 }
             }
             // When they were read is not known: not later than now.
+            let mut unread = vec![];
             for id in &passed {
                 if let Some(u) = self.units.get_mut(*id) {
+                    unread.push((*id, u.left));
                     (u.copy, u.read, u.pid, u.left, u.passed) = (Some(c.ts), read, pid, 0, true);
                     (u.place, u.clock, u.read_by) = (None, c.clock, Some(ReadBy::Order));
                     u.link(Confidence::Weak);
@@ -255,7 +257,7 @@ impl Ledger<'_> {
             match self.has_ready {
                 true => self.returning(pid, ret, passed),
                 // They may yet be named by a copy of their own.
-                false => self.passed.extend(passed),
+                false => self.passed.extend(unread),
             }
             self.returning(pid, ret, done);
         }
@@ -321,7 +323,7 @@ impl Ledger<'_> {
 
     /// Units read, without waiting longer for their calls to return, or for a copy to name them.
     pub(super) fn flush_returning(&mut self) {
-        for id in std::mem::take(&mut self.passed) {
+        for (id, _) in std::mem::take(&mut self.passed) {
             self.emit(id, RxEnd::Read, Confidence::Weak);
         }
         let mut pids: Vec<i32> = self.returning.keys().copied().collect();

@@ -128,7 +128,7 @@ pub(super) struct Ledger<'f> {
     /// When what sockets processed last was received.
     pub(super) through: FxHashMap<ConnectionId, i64>,
     /// Units taken for read because a later one was, on kernels that do not say which were held.
-    pub(super) passed: Vec<UnitId>,
+    pub(super) passed: Vec<(UnitId, u32)>,
     /// Events were lost: sockets may hold what was not seen to arrive.
     pub(super) after_gap: bool,
     /// Largest headers of segments that were processed as they came, bytes.
@@ -311,8 +311,10 @@ impl Ledger<'_> {
 
     pub(super) fn finish(mut self) -> Receive {
         self.flush_progress();
+        let passed = std::mem::take(&mut self.passed);
         self.flush_returning();
         self.flush_queued(None);
+        self.unread(passed);
         self.give_up_all();
         // Almost in order: the rows themselves are moved but once.
         self.out.rows.par_sort_by_cached_key(|r| (r.start_ns, r.skb_id));

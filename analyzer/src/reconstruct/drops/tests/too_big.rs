@@ -59,7 +59,7 @@ fn only_path_mtu_discovery_makes_it_normal() {
         Option<(bool, &'r str)>,
     );
     let gone = Message::Dropped(0);
-    let rows: [Row<'_>; 11] = [
+    let rows: [Row<'_>; 14] = [
         (
             Message::Sent(None),
             true,
@@ -84,6 +84,10 @@ fn only_path_mtu_discovery_makes_it_normal() {
         (gone, false, None, &[], Some((false, STOPPED))),
         (Message::None, true, None, &[(20, Rto)], Some((false, SILENT))),
         (Message::Sent(None), true, None, &[(20, Rto)], Some((false, UNHEARD))),
+        // Kernels before 5.19, and no message in the recording: it is counted, and no timer brought the segment through.
+        (Message::Counted, true, Some(30), &[], Some((true, REPAIRED))),
+        (Message::Counted, true, Some(30), &[(20, Rto)], None),
+        (Message::Counted, true, None, &[(20, Rto)], Some((false, UNHEARD))),
         // Still under way at the end.
         (Message::Sent(None), true, None, &[(20, Pmtu)], None),
     ];
