@@ -30,7 +30,7 @@ use netmortem_formats::bundle::{End, Manifest};
 use netmortem_formats::{Capture, open_path};
 
 use netmortem_analyzer::reconstruct::tcp::states::CLOSE;
-use records::{each_record, went_and_came};
+use records::{each_record, sleeps, went_and_came};
 
 const GUEST: &str = env!("CARGO_BIN_EXE_netmortem-guest");
 
@@ -323,6 +323,9 @@ fn judge(dir: &Path, series: Option<&str>) {
     }
     if dir.join("hotplug.nmb").exists() {
         went_and_came(dir);
+    }
+    if series.is_some() {
+        sleeps(dir);
     }
     println!(
         "Linux {release}: {read} events, {again} retransmits, {no_ports} without a socket, {full} at a full one, {connections} \

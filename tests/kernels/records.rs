@@ -34,6 +34,31 @@ pub fn each_item(c: &Capture, mut f: impl FnMut(u32, Option<(i64, &[u8])>)) {
     }
 }
 
+/// A recorder of an idle machine is woken by batches, or looks every 20 ms: where the kernel wakes it for every event (before 6.1), its own
+/// calls would wake it a thousand times a second on each CPU.
+pub fn sleeps(dir: &Path) {
+    let (c, _, _) = open(&dir.join("next.nmb"));
+    let splice = c
+        .event_formats
+        .iter()
+        .find(|f| f.name == "sys_enter_splice")
+        .unwrap()
+        .id;
+    let (mut first, mut last, mut calls) = (i64::MAX, 0, 0);
+    each_record(&c, |_, at, payload| {
+        (first, last) = (first.min(at), last.max(at));
+        calls += i64::from(c.endian.u16(payload, 0) == Some(splice));
+    });
+    let cpus = c.streams.iter().map(|s| s.cpu).max().map_or(1, |n| i64::from(n) + 1);
+    // A look may take two calls; some at the begin and the end.
+    let most = cpus * (2 * (last - first) / 20_000_000 + 20);
+    assert!(
+        calls <= most,
+        "{calls} reads in {} ms, {most} at most",
+        (last - first) / 1_000_000
+    );
+}
+
 /// CPU 1 was away for a while: it recorded before and after, and not meanwhile.
 pub fn went_and_came(dir: &Path) {
     let (c, _, end) = open(&dir.join("hotplug.nmb"));

@@ -91,6 +91,21 @@ pub struct Datagrams {
     /// Multicast that is sent on and comes to none of its receivers any more; the first before others.
     #[serde(skip)]
     pub ceased: Vec<Ceased>,
+    /// No event names a datagram's socket (before Linux 6.3): it is known where the call is in which its packet was queued or freed.
+    #[serde(skip)]
+    pub by_calls: bool,
+}
+
+impl Datagrams {
+    /// What there is to say where no socket is known to have been used.
+    pub fn none(&self) -> &'static str {
+        match self.by_calls {
+            true => {
+                "No program of this host is known to have sent or got a UDP datagram (no event of this kernel names a datagram's socket)."
+            }
+            false => "No program of this host sent or got a UDP datagram.",
+        }
+    }
 }
 
 /// `task/number`; empty where neither is known.
@@ -247,6 +262,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         copied: if told { copies::copied(facts) } else { vec![] },
         silent: if told { silent::silent(facts) } else { vec![] },
         ceased: if told { ceased::ceased(facts) } else { vec![] },
+        by_calls: facts.names.udp_by_calls,
     })
 }
 

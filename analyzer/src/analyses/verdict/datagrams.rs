@@ -310,7 +310,7 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
         return (tone, format!("{}.", said.join(". ")));
     }
     if d.sockets == 0 {
-        return (tone, "No program of this host sent or got a UDP datagram.".into());
+        return (tone, d.none().into());
     }
     // The line on drops says it at the head of the page.
     let (tone, lost) = match dropped {

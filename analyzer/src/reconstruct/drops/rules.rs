@@ -59,6 +59,9 @@ const NO_ROUTE_OR_REFUSED: &str =
     "refused by a route of this host: prohibit, unreachable or blackhole, or there is none";
 /// Where kernels without reasons free each message, handled or not (net/ipv6/icmp.c, net/ipv4/igmp.c).
 const HANDLED: [&str; 2] = ["icmpv6_rcv", "igmp_rcv"];
+/// Where a clone of what waits for a neighbour is freed that was only to tell whom to ask (net/core/neighbour.c; `consume_skb` since).
+const ASKED: &str = "neigh_probe";
+const FOR_ASKING: &str = "clone of a packet that waits for its neighbour, freed when that was asked for";
 const WAS_HANDLED: &str = "ICMPv6 or IGMP message, freed there when it was handled";
 /// Of a packet that was to be forwarded, where nothing tells more.
 const NOT_FORWARDED: &str = "not forwarded: its TTL had run out or it was larger than the MTU of its next link";
@@ -166,6 +169,7 @@ pub fn judge(
             };
             (r.expected, r.why, sure)
         }
+        None if !told && location.is_some_and(|l| l.starts_with(ASKED)) => (Some(true), FOR_ASKING, Confidence::Strong),
         None if !told && location.is_some_and(|l| HANDLED.iter().any(|p| l.starts_with(p))) => {
             (Some(true), WAS_HANDLED, Confidence::Strong)
         }

@@ -36,7 +36,7 @@ pub fn section(input: &Input<'_>) -> Section {
 
 fn lead(found: &Datagrams) -> Text {
     if found.sockets == 0 {
-        return "No program of this host sent or got a UDP datagram.".into();
+        return found.none().into();
     }
     let vain: u64 = found.in_vain.iter().map(|v| v.sends).sum();
     let copies: u64 = found.copied.iter().map(|c| c.copies).sum();
