@@ -245,8 +245,8 @@ impl Acks {
         let from = SockAddr::from_fields(p.family, p.sport, p.saddr, p.saddr_v6)?;
         let to = SockAddr::from_fields(p.family, p.dport, p.daddr, p.daddr_v6)?;
         let sk = if self.addressed { p.skaddr } else { 0 };
-        // Since 6.17 failures are told too: nothing was sent then.
-        (p.err.unwrap_or(0) == 0).then_some((from.canonical(), to.canonical(), sk))
+        // Since 6.17 failures are told too: below 0 there was no frame.
+        (p.err.unwrap_or(0) >= 0).then_some((from.canonical(), to.canonical(), sk))
     }
 
     fn probe(&mut self, ts: i64, of: Socket, p: &TcpProbe<'_>) {

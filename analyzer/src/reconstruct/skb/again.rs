@@ -6,6 +6,7 @@
 //! netif_receive_skb(eth0) ─> gro entry | netif_rx | receive (vxlan0)      shorter by the outer headers: `gro_cells_receive`
 //! start_xmit(wg0) .. net_dev_xmit(wg0) ─> net_dev_queue(eth0)             longer by them, in a kworker: `wg_packet_tx_worker`
 //! start_xmit(ifb0) .. net_dev_xmit(ifb0) ─> net_dev_queue(eth0)           the same length, in a tasklet: `ifb_ri_tasklet`
+//! start_xmit(vxlan0) .. net_dev_xmit(vxlan0) ─> net_dev_queue(eth0)       longer by them, when the neighbour has answered: `neigh_update`
 //! ```
 //! What queues within its own `ndo_start_xmit` (vxlan, gre, a VLAN, a bond) needs no rule: the nesting tells.
 
@@ -36,6 +37,8 @@ const ETHERNET: u32 = 14;
 const HELD_NS: i64 = 100_000_000;
 /// Longest time in a tunnel on its way out, ns: wireguard may shake hands first.
 const STAGED_NS: i64 = 1_000_000_000;
+/// Longest that an outer packet waits for its neighbour, ns: three questions, a second apart (`mcast_solicit`, `retrans_time_ms`).
+const PARKED_NS: i64 = 3_000_000_000;
 
 impl Skbs<'_> {
     /// Whether a packet received before is received again by another device, and how sure that is. An address may be another
@@ -97,9 +100,12 @@ impl Skbs<'_> {
         let wrapped = OUTER.contains(&gained) || gained.checked_sub(ETHERNET).is_some_and(|g| OUTER.contains(&g));
         let encrypted = wrapped && held < STAGED_NS;
         let bounced = gained == 0 && l.last_cpu == e.cpu && held < HELD_NS;
+        // No tunnel keeps a packet of its own accord, but for those that work later.
+        let parked = wrapped && held < PARKED_NS;
         let does = match (kind.worker.some && encrypted, kind.ifb.some && bounced) {
             (true, _) => kind.worker,
             (_, true) => kind.ifb,
+            _ if kind.tunnel.some && parked => kind.tunnel,
             _ => return None,
         };
         // A card of that name elsewhere is done with a frame, and its address may be the next one's.

@@ -151,7 +151,8 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
     });
     let tells = routes.on::<TcpRetransmitSkb<'static>>(&trace.schema, |t, e, p| {
         t.originals.insert(p.skbaddr);
-        if p.err.unwrap_or(0) == 0 {
+        // What a queue refused (NET_XMIT_DROP) had a frame, too.
+        if p.err.unwrap_or(0) >= 0 {
             let frame = t.last.get(&context(e));
             let frame = frame.map(|(index, addr)| (*index, addr.wrapping_sub(p.skbaddr)));
             t.resent.push((e.index, frame));

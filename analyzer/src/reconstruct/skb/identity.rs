@@ -28,6 +28,7 @@ use rustc_hash::FxHashMap;
 use super::again::Entry;
 use super::frees::Frees;
 use super::programs::ByProgram;
+use super::refused::NET_XMIT_DROP;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
@@ -197,6 +198,9 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<NetDevXmit<'static>>(s, |t, e, p| {
         if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {
             t.mark(e, id);
+            if p.rc == NET_XMIT_DROP {
+                t.not_left(p.skbaddr, id);
+            }
         }
     });
     r.on::<NetifRxEntry<'static>>(s, |t, e, p| {

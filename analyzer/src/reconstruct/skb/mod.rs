@@ -27,6 +27,7 @@ mod frees;
 mod identity;
 mod life;
 mod programs;
+mod refused;
 mod stack;
 pub mod tables;
 #[cfg(test)]

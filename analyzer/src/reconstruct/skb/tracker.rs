@@ -138,6 +138,7 @@ impl Skbs<'_> {
                 last_len: len,
                 sent: false,
                 first: None,
+                frame: None,
                 late: false,
                 hops: 0,
                 gso_size: 0,

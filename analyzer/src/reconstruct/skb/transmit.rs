@@ -2,7 +2,7 @@
 
 use super::acks::Fate;
 use super::identity::Sent;
-use super::life::Phase;
+use super::life::{Frame, Phase};
 use super::tables::{BirthKind, SkbClass};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
@@ -42,9 +42,9 @@ impl Skbs<'_> {
         }
     }
 
-    /// The original below a frame, if it is an fclone companion: an original that is open, or one told by the frame's
-    /// place in the slab. One that was sent before and is not sent again is another skb at the same address; so is one
-    /// that was acknowledged whole before it is sent again.
+    /// The original below a frame, if it is an fclone companion, and whether it was sent before: an original that is open, or
+    /// one told by the frame's place in the slab. One that was sent before and is not sent again is another skb at the same
+    /// address; so is one that was acknowledged whole before it is sent again.
     fn original_of(&mut self, e: &Event<'_>, addr: u64, len: u32) -> Option<(SkbId, bool, Confidence)> {
         let below = addr.wrapping_sub(self.layout.distance?);
         let resent = self.layout.resent(e.index);
@@ -62,7 +62,9 @@ impl Skbs<'_> {
             _ => None,
         };
         if let (Some(o), Some(link)) = (open, link) {
-            let before = std::mem::replace(&mut o.sent, true);
+            let left = std::mem::replace(&mut o.sent, true);
+            // What a queue dropped TCP may have taken for sent: then this is no first transmission.
+            o.late |= !left && o.frame.is_some() && resent.is_some();
             o.first = o.first.or(Some((e.ts, len)));
             // Across a loss it may be another original at that address.
             let link = match o.last_ns < self.barrier {
@@ -71,7 +73,7 @@ impl Skbs<'_> {
             };
             o.confidence = o.confidence.min(link);
             (o.last_ns, o.last_cpu) = (e.ts, e.cpu);
-            return Some((o.id, before, link));
+            return Some((o.id, left, link));
         }
         if !self.layout.is_companion(addr) && fate != Some(Fate::Over) {
             return None;
@@ -102,12 +104,13 @@ impl Skbs<'_> {
             None => SkbClass::Tx,
         };
         let clone = self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
-        if let Some((original, again, confidence)) = original {
+        if let Some((original, left, confidence)) = original {
+            self.framed(addr, Frame { clone, left });
             self.clones.push(Sent {
                 ts_ns: e.ts,
                 original,
                 clone,
-                again,
+                again: left || self.layout.resent(e.index).is_some(),
                 confidence,
             });
         }
