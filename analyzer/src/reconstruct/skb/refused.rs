@@ -30,7 +30,9 @@ impl Skbs<'_> {
 
     /// A frame was dropped before it left. Of an original that never left it was not sent yet.
     pub(super) fn not_left(&mut self, addr: u64, clone: SkbId) {
-        let of = self.original_below(addr).filter(|o| o.frame == Some(Frame { clone, left: false }));
+        let of = self
+            .original_below(addr)
+            .filter(|o| o.frame == Some(Frame { clone, left: false }));
         if let Some(o) = of {
             (o.sent, o.first) = (false, None);
         }
