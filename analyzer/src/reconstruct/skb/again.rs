@@ -124,6 +124,7 @@ impl Skbs<'_> {
     /// `netif_receive_skb` of a life.
     pub(super) fn note_received(&mut self, e: &Event<'_>, addr: u64) {
         let at = usize::from(e.cpu);
+        self.owners.acking(e, 0);
         if self.received.len() <= at {
             self.received.resize(at + 1, None);
         }

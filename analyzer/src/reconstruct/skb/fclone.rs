@@ -34,6 +34,8 @@ pub struct Layout {
     pub hashed: bool,
     /// The recording tells retransmits.
     pub tells_resent: bool,
+    /// It tells those that a queue refused, too (since 6.17).
+    pub tells_refused: bool,
     /// Frames that were retransmits of the original below them, by position in the merged sequence, ascending; what the
     /// ACKs told of the socket then.
     resent: Vec<(u32, Standing)>,
@@ -104,8 +106,8 @@ struct Learn {
     /// Last frame queued by each thread, and by the interrupts of each CPU: position, address. A device of this host
     /// receives before the queueing returns, and what answers is queued on the same CPU.
     last: FxHashMap<i64, (u32, u64)>,
-    /// Retransmits: their events, the frame told right before, and how far above the original it lay.
-    resent: Vec<(u32, Option<(u32, u64)>)>,
+    /// Retransmits: their events, sockets, the frame told right before, and how far above the original it lay.
+    resent: Vec<(u32, u64, Option<(u32, u64)>)>,
 }
 
 impl Tracker for Learn {}
@@ -155,7 +157,7 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         if p.err.unwrap_or(0) >= 0 {
             let frame = t.last.get(&context(e));
             let frame = frame.map(|(index, addr)| (*index, addr.wrapping_sub(p.skbaddr)));
-            t.resent.push((e.index, frame));
+            t.resent.push((e.index, p.skaddr, frame));
         }
     });
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
@@ -181,20 +183,26 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         .is_some_and(|f| f.size == 8);
     let retransmits = std::mem::take(&mut learn.resent);
     let mut layout = learn.layout(wide && hashed(trace), tells);
+    let resend = trace.schema.format("tcp", "tcp_retransmit_skb");
+    layout.tells_refused = resend.is_some_and(|f| f.field("err").is_some());
     if layout.hashed || retransmits.is_empty() {
         return layout;
     }
     let (mut resent, mut copied) = (vec![], vec![]);
-    for (event, frame) in retransmits {
+    for (event, sk, frame) in retransmits {
         match frame.filter(|(_, d)| Some(*d) == layout.distance) {
-            Some((index, _)) => resent.push((index, event)),
-            None => copied.push((event, event)),
+            Some((index, _)) => resent.push((index, event, sk)),
+            None => copied.push((event, event, sk)),
         }
     }
     resent.sort_unstable();
-    layout.resent = resent.iter().map(|(index, _)| (*index, Standing::UNTOLD)).collect();
+    layout.resent = resent.iter().map(|(index, ..)| (*index, Standing::UNTOLD)).collect();
     let told = super::acks::told(trace, &layout);
-    let judged = |(index, event)| (index, at(&told, event).unwrap_or(Standing::UNTOLD));
+    let judged = |(index, event, sk)| {
+        let mut told = at(&told, event).unwrap_or(Standing::UNTOLD);
+        told.sk = sk;
+        (index, told)
+    };
     layout.resent = resent.into_iter().map(judged).collect();
     layout.copied = copied.into_iter().map(judged).collect();
     layout
@@ -231,6 +239,7 @@ impl Learn {
             stride: distance.is_some() && place == distance.map(|d| d % STRIDE),
             hashed: false,
             tells_resent: tells,
+            tells_refused: false,
             resent: vec![],
             copied: vec![],
         }

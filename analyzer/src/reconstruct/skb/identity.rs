@@ -2,6 +2,7 @@
 
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
 use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
@@ -157,6 +158,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         softirq_since: Vec::new(),
         bare: FxHashMap::default(),
         devices: super::devices::Devices::read(capture),
+        owners: super::owners::Owners::default(),
         programs: super::programs::Programs::default(),
         verdicts: super::verdicts::Verdicts::default(),
         received: Vec::new(),
@@ -222,17 +224,28 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         t.receive(e, p.skbaddr, p.len, Name::new(p.name));
         t.deliver(e, p.skbaddr);
     });
-    r.on::<TcpProbe<'static>>(s, |t, e, p| match p.skbaddr {
-        Some(a) => t.tcp(e, a, u32::from(p.data_len)),
-        None => t.tcp_unnamed(e, p.data_len),
+    r.on::<TcpProbe<'static>>(s, |t, e, p| {
+        t.owners.acking(e, p.skaddr.unwrap_or(0));
+        match p.skbaddr {
+            Some(a) => t.tcp(e, a, u32::from(p.data_len)),
+            None => t.tcp_unnamed(e, p.data_len),
+        }
     });
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));
-    r.on::<SockSendLength<'static>>(s, |t, e, p| t.verdicts.sent(e, p.family, p.protocol));
-    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
-        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)))
+    r.on::<SockSendLength<'static>>(s, |t, e, p| {
+        t.verdicts.sent(e, p.family, p.protocol);
+        t.sent_on(e.pid, p.sk, p.protocol);
     });
-    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, None));
+    r.on::<InetSockSetState<'static>>(s, |t, e, p| t.owners.state(e, p.skaddr, p.protocol, p.newstate));
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
+        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)), 0);
+        t.tail_of(e, p.skb_addr);
+    });
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
+        t.write_queue(e, p.skbaddr, None, p.skaddr);
+        t.owned(e, p.skbaddr, p.skaddr);
+    });
     r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));

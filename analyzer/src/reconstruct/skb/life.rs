@@ -68,6 +68,10 @@ pub struct Life {
     pub sent: bool,
     /// When its first frame was queued that left, and its length.
     pub first: Option<(i64, u32)>,
+    /// Of an original, the address of its socket; 0 when not known.
+    pub sock: u64,
+    /// Of an original, that one which had been sent was taken for gone when it came.
+    pub instead: bool,
     /// Of an original, its last frame.
     pub frame: Option<Frame>,
     /// An original first seen when it was sent again: its bytes were sent before its first event.

@@ -5,11 +5,13 @@
 //! net_dev_start_xmit(clone) ─> kfree_skb(clone) ─> net_dev_xmit(rc 1)   the same, or TCP takes it for sent and sends it again
 //! ```
 //! Either way no peer can have acknowledged it: the next frame above its address is the same original's, though no event says
-//! that it is sent again. What frees it all the same is its socket's end, or its neighbour in the queue that takes it in whole.
+//! that it is sent again. Before 6.17 no event tells of a retransmission that a queue refused: it looks like the first frame of another
+//! original, which is weak then. What frees it all the same is its socket's end, or its neighbour in the queue that takes it in whole.
 
 use super::life::Frame;
 use super::tables::SkbClass;
 use super::tracker::Skbs;
+use crate::confidence::Confidence;
 use crate::facts::SkbId;
 
 /// What a driver returns of a packet that it dropped (include/linux/netdevice.h).
@@ -30,11 +32,13 @@ impl Skbs<'_> {
 
     /// A frame was dropped before it left. Of an original that never left it was not sent yet.
     pub(super) fn not_left(&mut self, addr: u64, clone: SkbId) {
-        let of = self
-            .original_below(addr)
-            .filter(|o| o.frame == Some(Frame { clone, left: false }));
-        if let Some(o) = of {
+        let told = self.layout.tells_refused;
+        let first = Some(Frame { clone, left: false });
+        if let Some(o) = self.original_below(addr).filter(|o| o.frame == first) {
             (o.sent, o.first) = (false, None);
+            if o.instead && !told {
+                o.confidence = o.confidence.min(Confidence::Weak);
+            }
         }
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Skbs<'k> {
     /// Devices that sent: whether none of their frames had a link-layer header.
     pub(super) bare: FxHashMap<Name, bool>,
     pub(super) devices: Devices,
+    /// Sockets of originals.
+    pub(super) owners: super::owners::Owners,
     /// What programs gave to and took from their devices.
     pub(super) programs: Programs,
     /// Who lets packets of netfilter's queues go on.
@@ -73,6 +75,7 @@ impl Tracker for Skbs<'_> {
         self.stacks.forget(gap.cpu as u16);
         self.delivered.clear();
         self.received.clear();
+        self.owners.forget();
     }
 }
 
@@ -139,6 +142,8 @@ impl Skbs<'_> {
                 sent: false,
                 first: None,
                 frame: None,
+                sock: 0,
+                instead: false,
                 late: false,
                 hops: 0,
                 gso_size: 0,

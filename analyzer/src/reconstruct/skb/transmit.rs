@@ -31,6 +31,7 @@ impl Skbs<'_> {
     /// `softirq_entry` of a CPU.
     pub(super) fn softirq(&mut self, e: &Event<'_>) {
         let at = usize::from(e.cpu);
+        self.owners.acking(e, 0);
         if self.softirq_since.len() <= at {
             self.softirq_since.resize(at + 1, i64::MIN);
         }
@@ -48,13 +49,16 @@ impl Skbs<'_> {
     fn original_of(&mut self, e: &Event<'_>, addr: u64, len: u32) -> Option<(SkbId, bool, Confidence)> {
         let below = addr.wrapping_sub(self.layout.distance?);
         let resent = self.layout.resent(e.index);
+        let sk = resent.map_or(0, |s| s.sk);
+        let owners = &self.owners;
         let open = self.open.get_mut(&below).filter(|o| o.class == SkbClass::TxOriginal);
-        let fate = open
-            .as_ref()
-            .filter(|o| o.sent)
-            .zip(resent)
-            .map(|(o, s)| s.fate(o, Some(len)));
+        let another = open.as_ref().is_some_and(|o| owners.another(o, sk));
+        let fate = match open.as_ref().filter(|o| o.sent).zip(resent) {
+            _ if another => Some(Fate::Over),
+            of => of.map(|(o, s)| s.fate(o, Some(len))),
+        };
         let link = match &open {
+            _ if another => None,
             // Without tcp_retransmit_skb nobody says whether it was sent again.
             Some(o) if o.sent && !self.layout.tells_resent => Some(Confidence::Weak),
             Some(o) if !o.sent || fate == Some(Fate::Alive) => Some(o.confidence),
@@ -79,6 +83,7 @@ impl Skbs<'_> {
             return None;
         }
         let unnamed = (Name::default(), None);
+        let instead = resent.is_none() && self.open.get(&below).is_some_and(|o| o.sent);
         let id = self.birth(
             e,
             below,
@@ -89,6 +94,7 @@ impl Skbs<'_> {
         );
         if let Some(o) = self.open.get_mut(&below) {
             (o.sent, o.first, o.late) = (true, Some((e.ts, len)), resent.is_some());
+            o.instead = instead;
             o.confidence = o.confidence.min(Confidence::Strong);
         }
         Some((id, resent.is_some(), Confidence::Strong))
@@ -97,6 +103,9 @@ impl Skbs<'_> {
     /// A new frame is queued: companion of an original, or not.
     fn first_queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let original = self.original_of(e, addr, len);
+        if let (Some(_), Some(distance)) = (original, self.layout.distance) {
+            self.owned(e, addr.wrapping_sub(distance), 0);
+        }
         // Without the companions' place a frame whose original no event named may be one all the same.
         let class = match original {
             Some(_) => SkbClass::TxClone,
@@ -215,11 +224,13 @@ impl Skbs<'_> {
     }
 
     /// An original is named: in the write queue, as the tail of these many bytes, or as sent again.
-    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, tail: Option<u32>) {
+    /// `sk`: by which socket; 0 when the event does not say.
+    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, tail: Option<u32>, sk: u64) {
         if addr == 0 {
             return;
         }
         let open = self.open.get(&addr).filter(|l| l.class == SkbClass::TxOriginal);
+        let open = open.filter(|l| !self.owners.another(l, sk));
         // Sent again as a copy: what became of it is not judged yet.
         let copied = self.layout.copied(e.index).filter(|_| tail.is_none());
         let fate = open.filter(|l| l.sent).zip(copied).map(|(l, s)| s.fate(l, None));
