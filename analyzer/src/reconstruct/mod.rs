@@ -38,7 +38,6 @@ pub mod peers;
 pub mod probes;
 pub mod receive;
 mod run;
-mod shifted;
 pub mod skb;
 pub mod skew;
 pub mod softirq;

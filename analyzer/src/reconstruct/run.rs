@@ -11,7 +11,7 @@ use super::thread::Threads;
 use super::timers::Timers;
 use super::{
     application, balances, datagrams, drops, herds, limiters, lineage, listeners, napi, negotiated, neighbours,
-    observer, opens, peers, probes, receive, shifted, skb, skew, softirq, tcp, transmit, xmits,
+    observer, opens, peers, probes, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
@@ -148,7 +148,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             (skew, passes, tx)
         },
     );
-    let sacks = shifted::Sacks::of(&identity, &tcp);
+    let sacks = transmit::Sacks::of(&identity, &tcp);
     identity.forget_events();
     let datagrams = datagrams::rows(
         sent,
@@ -165,7 +165,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     // Giving the memory of millions of records back takes a while.
     let recs = std::mem::take(&mut trace.recs);
     rayon::spawn(move || drop(recs));
-    shifted::acknowledged(&mut identity, &sacks, &tx.rows);
+    transmit::acknowledged(&mut identity, &sacks, &tx.rows);
     let mut unknown = vec![];
     for (subject, missing) in [
         ("skbs", &identity.missing),

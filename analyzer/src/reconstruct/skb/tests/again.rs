@@ -207,13 +207,16 @@ fn what_was_delivered_long_ago_is_not_what_tcp_takes() {
     }
 }
 
-/// wireguard encrypts in a worker, IFB redirects in a tasklet: queued again when their `ndo_start_xmit` is over. A card is done
+/// wireguard encrypts in a worker, IFB redirects in a tasklet, a tunnel's outer packet waits for its neighbour: queued again when their
+/// `ndo_start_xmit` is over. A card is done
 /// with a frame instead, and its address is the next one's.
 #[test]
 fn what_a_device_keeps_a_while_is_queued_again() {
     for (dev, first, then, one) in [
         ("wg0", 100, 190, true),
         ("wg0", 100, 100, false),
+        ("flannel.1", 100, 150, true),
+        ("flannel.1", 100, 100, false),
         ("ifb0", 100, 100, true),
         ("ifb0", 100, 190, false),
         ("eth1", 100, 190, false),

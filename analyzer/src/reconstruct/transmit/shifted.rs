@@ -14,11 +14,11 @@
 
 use rustc_hash::FxHashMap;
 
-use super::skb::Identity;
-use super::tcp::Tcp;
-use super::transmit::tables::TxRow;
+use super::tables::TxRow;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::skb::Identity;
+use crate::reconstruct::tcp::Tcp;
 
 /// Number of the congestion state Open.
 const OPEN: i32 = 0;
@@ -55,7 +55,7 @@ impl Sacks {
                 _ if s.snd_una == s.snd_nxt => false,
                 (Some((len, least)), _) => len > *least,
                 (None, Some(left)) => left,
-                (None, None) => before == Some(s.snd_una),
+                (None, None) => s.data_len == 0 && before == Some(s.snd_una),
             };
             if may {
                 all.entry(s.connection).or_default().push(s.time_ns);
