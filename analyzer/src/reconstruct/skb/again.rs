@@ -11,6 +11,7 @@
 //! What queues within its own `ndo_start_xmit` (vxlan, gre, a VLAN, a bond) needs no rule: the nesting tells.
 
 use super::life::Phase;
+use super::owners::Doing;
 use super::tracker::Skbs;
 use super::transmit::MOMENT_NS;
 use crate::confidence::Confidence;
@@ -124,7 +125,7 @@ impl Skbs<'_> {
     /// `netif_receive_skb` of a life.
     pub(super) fn note_received(&mut self, e: &Event<'_>, addr: u64) {
         let at = usize::from(e.cpu);
-        self.owners.acking(e, 0);
+        self.owners.does(e, Doing::Other);
         if self.received.len() <= at {
             self.received.resize(at + 1, None);
         }

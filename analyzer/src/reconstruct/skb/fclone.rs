@@ -4,14 +4,17 @@
 use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::acks::Standing;
-use crate::ingest::{Event, Trace};
+use crate::ingest::{Event, GapRow, Trace};
 use crate::reconstruct::dispatch::{Routes, Tracker};
 
+/// IPPROTO_TCP: what MPTCP's own socket is given its subflows send, other sockets.
+const TCP: u16 = 6;
 /// Smallest and largest plausible sizeof(struct sk_buff).
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 192..=512;
 /// Fewest agreeing pairs, and least share of all pairs, that the distance needs to be believed.
@@ -39,6 +42,8 @@ pub struct Layout {
     /// Frames that were retransmits of the original below them, by position in the merged sequence, ascending; what the
     /// ACKs told of the socket then.
     resent: Vec<(u32, Standing)>,
+    /// By thread, where its calls that sent ended, ascending, and on which socket; where something was sent again.
+    calls: FxHashMap<i32, Vec<(u32, u64)>>,
     /// Retransmits of which no frame above the original is known (copies), by position of their event, ascending.
     copied: Vec<(u32, Standing)>,
 }
@@ -57,6 +62,11 @@ impl Layout {
     /// The same for the event of a retransmit, where its frame is not known by its address.
     pub fn copied(&self, index: u32) -> Option<Standing> {
         at(&self.copied, index)
+    }
+    /// The socket of a thread's call at a position, by its end; 0 when not known.
+    pub fn called(&self, pid: i32, index: u32) -> u64 {
+        let ends = self.calls.get(&pid).map_or(&[][..], |c| c);
+        ends.get(ends.partition_point(|c| c.0 < index)).map_or(0, |c| c.1)
     }
     /// Whether an address is a companion's by its place in the slab.
     pub fn is_companion(&self, addr: u64) -> bool {
@@ -106,11 +116,19 @@ struct Learn {
     /// Last frame queued by each thread, and by the interrupts of each CPU: position, address. A device of this host
     /// receives before the queueing returns, and what answers is queued on the same CPU.
     last: FxHashMap<i64, (u32, u64)>,
+    /// As in [`Layout`].
+    calls: FxHashMap<i32, Vec<(u32, u64)>>,
+    /// Threads of which a call ended since events were lost, if any were: the one before it may be another call's.
+    told: Option<FxHashSet<i32>>,
     /// Retransmits: their events, sockets, the frame told right before, and how far above the original it lay.
     resent: Vec<(u32, u64, Option<(u32, u64)>)>,
 }
 
-impl Tracker for Learn {}
+impl Tracker for Learn {
+    fn gap(&mut self, _: &GapRow) {
+        self.told = Some(FxHashSet::default());
+    }
+}
 
 /// The highest address of a packet's skb.
 #[derive(Default)]
@@ -169,6 +187,13 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         t.originals
             .below(p.skbaddr, |d| *t.distances.entry(d).or_insert(0) += 1);
     });
+    routes.on::<SockSendLength<'static>>(&trace.schema, |t, e, p| {
+        if t.again {
+            let lost = t.told.as_mut().is_some_and(|told| told.insert(e.pid));
+            let sk = if lost || p.protocol != TCP { 0 } else { p.sk };
+            t.calls.entry(e.pid).or_default().push((e.index, sk));
+        }
+    });
     let resends = trace.info.events.get("tcp:tcp_retransmit_skb");
     let mut learn = Learn {
         again: resends.is_some_and(|n| *n > 0),
@@ -182,7 +207,9 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         .and_then(|f| f.field("skbaddr"))
         .is_some_and(|f| f.size == 8);
     let retransmits = std::mem::take(&mut learn.resent);
+    let calls = std::mem::take(&mut learn.calls);
     let mut layout = learn.layout(wide && hashed(trace), tells);
+    layout.calls = calls;
     let resend = trace.schema.format("tcp", "tcp_retransmit_skb");
     layout.tells_refused = resend.is_some_and(|f| f.field("err").is_some());
     if layout.hashed || retransmits.is_empty() {
@@ -241,6 +268,7 @@ impl Learn {
             tells_resent: tells,
             tells_refused: false,
             resent: vec![],
+            calls: FxHashMap::default(),
             copied: vec![],
         }
     }

@@ -2,6 +2,7 @@
 
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
+use netmortem_formats::tracepoints::hrtimer_expire_entry::HrtimerExpireEntry;
 use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
@@ -28,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use super::again::Entry;
 use super::frees::Frees;
+use super::owners::Doing;
 use super::programs::ByProgram;
 use super::refused::NET_XMIT_DROP;
 use super::stack::Stacks;
@@ -225,7 +227,7 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         t.deliver(e, p.skbaddr);
     });
     r.on::<TcpProbe<'static>>(s, |t, e, p| {
-        t.owners.acking(e, p.skaddr.unwrap_or(0));
+        t.owners.does(e, Doing::Segment(p.skaddr.unwrap_or(0)));
         match p.skbaddr {
             Some(a) => t.tcp(e, a, u32::from(p.data_len)),
             None => t.tcp_unnamed(e, p.data_len),
@@ -235,12 +237,14 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));
     r.on::<SockSendLength<'static>>(s, |t, e, p| {
         t.verdicts.sent(e, p.family, p.protocol);
-        t.sent_on(e.pid, p.sk, p.protocol);
+        t.owners.sent(e.pid);
     });
+    r.on::<HrtimerExpireEntry<'static>>(s, |t, e, p| t.owners.does(e, Doing::Timer(p.hrtimer)));
     r.on::<InetSockSetState<'static>>(s, |t, e, p| t.owners.state(e, p.skaddr, p.protocol, p.newstate));
     r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
-        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)), 0);
-        t.tail_of(e, p.skb_addr);
+        let sk = t.calls_on(e);
+        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)), sk);
+        t.owned(e, p.skb_addr, sk);
     });
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
         t.write_queue(e, p.skbaddr, None, p.skaddr);

@@ -3,6 +3,7 @@
 use super::acks::Fate;
 use super::identity::Sent;
 use super::life::{Frame, Phase};
+use super::owners::Doing;
 use super::tables::{BirthKind, SkbClass};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
@@ -31,7 +32,7 @@ impl Skbs<'_> {
     /// `softirq_entry` of a CPU.
     pub(super) fn softirq(&mut self, e: &Event<'_>) {
         let at = usize::from(e.cpu);
-        self.owners.acking(e, 0);
+        self.owners.does(e, Doing::Other);
         if self.softirq_since.len() <= at {
             self.softirq_since.resize(at + 1, i64::MIN);
         }
@@ -49,7 +50,7 @@ impl Skbs<'_> {
     fn original_of(&mut self, e: &Event<'_>, addr: u64, len: u32) -> Option<(SkbId, bool, Confidence)> {
         let below = addr.wrapping_sub(self.layout.distance?);
         let resent = self.layout.resent(e.index);
-        let sk = resent.map_or(0, |s| s.sk);
+        let sk = resent.map_or_else(|| self.sends_for(e), |s| s.sk);
         let owners = &self.owners;
         let open = self.open.get_mut(&below).filter(|o| o.class == SkbClass::TxOriginal);
         let another = open.as_ref().is_some_and(|o| owners.another(o, sk));

@@ -1,10 +1,10 @@
 //! Originals whose frames did not leave, and originals of other sockets at their addresses (6.18: three streams through a token
 //! bucket shorter than their windows; the slab allocator told the lives).
 
-use super::resent::{MS, SOFT, T, X, again, edge, frame, probe, same, script};
+use super::resent::{self, A, MS, SOFT, T, X, again, edge, frame, probe, same};
 use crate::Confidence;
 use crate::testing::tcp::{SOCK, Sock};
-use crate::testing::{FCLONE, N, S, Script};
+use crate::testing::{Ctx, FCLONE, N, S, Script};
 
 const OTHER: Sock = Sock {
     sk: SOCK.sk + 8192,
@@ -13,6 +13,10 @@ const OTHER: Sock = Sock {
     ..SOCK
 };
 
+/// A kernel whose probes name their sockets.
+fn script() -> Script {
+    resent::with(Script::new("6.18.44", &[]))
+}
 /// The queue drops the last frame above X.
 fn dropped(s: &mut Script, ts: u64) {
     let v = [("skbaddr", N(X + FCLONE)), ("protocol", N(0x800))];
@@ -105,6 +109,58 @@ fn what_another_socket_sends_again_is_another() {
         let f = s.facts();
         assert_eq!(same(&f, T + MS + 10, T + 9 * MS), one, "{by:?}");
         assert_eq!(edge(&f, T + 9 * MS).confidence, Confidence::Strong, "{by:?}");
+    }
+}
+
+/// What a thread sends in its call is of the call's socket, which its end names; what a pacing timer lets go is of the socket that the
+/// timer lies in, as others show.
+#[test]
+fn calls_and_timers_tell_whose_an_original_is() {
+    const PACE: u64 = 1960;
+    const TASK: Ctx = Ctx::Task(7);
+    for (timer, by) in [(false, SOCK), (false, OTHER), (true, SOCK), (true, OTHER)] {
+        let mut s = script();
+        OTHER.probe(&mut s, T, 0, SOFT, &[("snd_una", N(7000)), ("snd_nxt", N(9000))]);
+        let call = |s: &mut Script, ts: u64, original: u64| {
+            let v = [("skb_addr", N(original)), ("skb_len", N(1)), ("msg_left", N(10))];
+            s.ev(ts, 0, TASK, "tcp:tcp_sendmsg_locked", &v);
+        };
+        let expired = |s: &mut Script, ts: u64| {
+            s.ev(ts, 0, SOFT, "irq:softirq_entry", &[("vec", N(8))]);
+            s.ev(
+                ts + 1,
+                0,
+                SOFT,
+                "timer:hrtimer_expire_entry",
+                &[("hrtimer", N(SOCK.sk + PACE))],
+            );
+        };
+        // Tails of a call whose frames the timer lets go tell where it lies.
+        for n in 0..if timer { 3 } else { 0 } {
+            call(&mut s, T + n * 100, A + n * 512);
+            expired(&mut s, T + n * 100 + 10);
+            frame(&mut s, T + n * 100 + 20, A + n * 512, 1448);
+        }
+        if timer {
+            expired(&mut s, T + MS);
+            frame(&mut s, T + MS + 10, X, 1448);
+        } else {
+            call(&mut s, T + MS, 0);
+            let v = [("skbaddr", N(X + FCLONE)), ("len", N(1514)), ("name", S("e"))];
+            s.ev(T + MS + 10, 0, TASK, "net:net_dev_queue", &v);
+        }
+        let v = [
+            ("sk", N(SOCK.sk)),
+            ("family", N(2)),
+            ("protocol", N(6)),
+            ("ret", N(1448)),
+        ];
+        s.ev(T + 20 * MS, 0, TASK, "sock:sock_send_length", &v);
+        frame(&mut s, T + 9 * MS, X, 1448);
+        by.retransmit(&mut s, T + 9 * MS + 10, 0, SOFT, X, &[("state", N(1))]);
+        let f = s.facts();
+        let one = by.sk == SOCK.sk;
+        assert_eq!(same(&f, T + MS + 10, T + 9 * MS), one, "{timer} {by:?}");
     }
 }
 

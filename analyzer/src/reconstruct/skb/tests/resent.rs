@@ -34,9 +34,11 @@ pub(super) fn again(s: &mut Script, ts: u64, original: u64, payload: u64, state:
 
 /// A kernel that names no original before it is sent again, and whose companions' place is known.
 pub(super) fn script() -> Script {
-    let mut s = Script::new("6.1.192", &[]);
+    with(Script::new("6.1.192", &[]))
+}
+pub(super) fn with(mut s: Script) -> Script {
     for k in 0..40 {
-        frame(&mut s, T + k * 1000, A + k * 512, 1448);
+        frame(&mut s, T - 100_000 + k * 1000, A + k * 512, 1448);
     }
     s
 }
