@@ -1,4 +1,4 @@
-//! Packets that go on under their address through a device of no wire: received again by a bridge for its own host or by a
+//! Packets that go on under their address later, or through a device of no wire: received again by a bridge for its own host or by a
 //! tunnel for what it carried, queued again by a tunnel or an IFB that had it a while.
 //!
 //! ```text
@@ -7,6 +7,7 @@
 //! start_xmit(wg0) .. net_dev_xmit(wg0) ─> net_dev_queue(eth0)             longer by them, in a kworker: `wg_packet_tx_worker`
 //! start_xmit(ifb0) .. net_dev_xmit(ifb0) ─> net_dev_queue(eth0)           the same length, in a tasklet: `ifb_ri_tasklet`
 //! start_xmit(vxlan0) .. net_dev_xmit(vxlan0) ─> net_dev_queue(eth0)       longer by them, when the neighbour has answered: `neigh_update`
+//! netif_receive_skb(vxlan0) ─> neigh_update(cni0) ─> net_dev_queue(cni0)  longer by its header, sent on when the neighbour has answered
 //! ```
 //! What queues within its own `ndo_start_xmit` (vxlan, gre, a VLAN, a bond) needs no rule: the nesting tells.
 
@@ -115,6 +116,28 @@ impl Skbs<'_> {
         } else {
             Confidence::Weak
         })
+    }
+
+    /// `neigh_update` of a device's neighbour, to its `neigh_update_done`: what waited for it is queued.
+    pub(super) fn resolved(&mut self, e: &Event<'_>, dev: Option<Name>) {
+        let at = usize::from(e.cpu);
+        if self.resolved.len() <= at {
+            self.resolved.resize(at + 1, None);
+        }
+        if let Some(of) = self.resolved.get_mut(at) {
+            *of = dev;
+        }
+    }
+
+    /// Whether a packet that was received is queued now that its neighbour has answered, with the header that it waited for.
+    pub(super) fn waited(&self, e: &Event<'_>, addr: u64, len: u32, dev: Name) -> Option<Confidence> {
+        let of = self.resolved.get(usize::from(e.cpu)).copied().flatten();
+        let l = self
+            .open
+            .get(&addr)
+            .filter(|l| l.phase == Phase::Received && of == Some(dev))?;
+        let waited = self.frees_recorded && e.ts.saturating_sub(l.last_ns) < PARKED_NS;
+        (waited && len.checked_sub(l.last_len?)? == ETHERNET).then_some(Confidence::Strong)
     }
 
     /// The CPU's last received packet: between its reception and this event it received no other.

@@ -9,6 +9,8 @@ use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
 use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
 use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
+use netmortem_formats::tracepoints::neigh_update::NeighUpdate;
+use netmortem_formats::tracepoints::neigh_update_done::NeighUpdateDone;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
@@ -164,6 +166,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         programs: super::programs::Programs::default(),
         verdicts: super::verdicts::Verdicts::default(),
         received: Vec::new(),
+        resolved: Vec::new(),
         frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),
         delivered: Vec::new(),
         probe_names_skb: trace
@@ -252,6 +255,8 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     });
     r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
+    r.on::<NeighUpdate<'static>>(s, |t, e, p| t.resolved(e, Some(Name::new(p.dev))));
+    r.on::<NeighUpdateDone<'static>>(s, |t, e, _| t.resolved(e, None));
     r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));
     r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.skbaddr, p.location, p.protocol));
     r

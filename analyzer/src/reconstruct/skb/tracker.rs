@@ -59,6 +59,8 @@ pub(super) struct Skbs<'k> {
     pub(super) verdicts: Verdicts,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
+    /// The device of the neighbour that answers, by CPU.
+    pub(super) resolved: Vec<Option<Name>>,
     /// consume_skb and kfree_skb are recorded.
     pub(super) frees_recorded: bool,
     /// tcp_probe has skbaddr.
@@ -75,6 +77,7 @@ impl Tracker for Skbs<'_> {
         self.stacks.forget(gap.cpu as u16);
         self.delivered.clear();
         self.received.clear();
+        self.resolved.clear();
         self.owners.forget();
     }
 }

@@ -174,7 +174,9 @@ impl Skbs<'_> {
                 // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
                 (_, true) if self.probe_names_skb => Some(Confidence::Certain),
                 (_, true) => Some(Confidence::Strong),
-                _ => self.queued_again(e, addr, len, dev),
+                _ => self
+                    .waited(e, addr, len, dev)
+                    .or_else(|| self.queued_again(e, addr, len, dev)),
             }
         });
         match link {

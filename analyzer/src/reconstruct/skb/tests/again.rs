@@ -251,6 +251,36 @@ fn what_a_device_keeps_a_while_is_queued_again() {
     }
 }
 
+/// A router waits for the pod's neighbour (6.1, emulated): the SYN goes on in the softirq of the answer, under its address. Without an answer
+/// of that device, or where the length is another, it is another packet.
+#[test]
+fn a_packet_that_waited_for_its_neighbour_is_sent_on() {
+    for (of, len, one) in [("cni0", 74, true), ("eth0", 74, false), ("cni0", 90, false)] {
+        let mut s = script();
+        let softirq = |s: &mut Script, ts| s.ev(ts, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        softirq(&mut s, T - 10);
+        ev(&mut s, T, "netif_receive_skb", "flannel.1", 60);
+        // Some free is seen, so frees are recorded.
+        for free in ["skb:consume_skb", "skb:kfree_skb"] {
+            let v = [("skbaddr", N(A + 0x1000)), ("protocol", N(8))];
+            s.ev(T + 5, 0, Ctx::Soft(1), free, &v);
+        }
+        softirq(&mut s, T + 1_000_000);
+        s.ev(T + 1_000_010, 0, Ctx::Soft(1), "neigh:neigh_update", &[("dev", S(of))]);
+        ev(&mut s, T + 1_000_020, "net_dev_queue", "cni0", len);
+        s.ev(
+            T + 1_000_030,
+            0,
+            Ctx::Soft(1),
+            "neigh:neigh_update_done",
+            &[("dev", S(of))],
+        );
+        let ways = ways(&told(&s, LINKS));
+        let whole = ways.iter().find(|w| w.0 == "rx flannel.1, queue cni0").map(|w| w.1);
+        assert_eq!(whole, one.then_some(Confidence::Strong), "{of} {len}");
+    }
+}
+
 /// A pod's eth0 and its node's: the frame leaves by a device of the name that sent it. Where another packet came in meanwhile it may be
 /// the next ACK at the address of one that a backlog took in silently, as on a name that one namespace has.
 #[test]
