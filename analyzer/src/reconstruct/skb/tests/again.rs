@@ -257,7 +257,9 @@ fn what_a_device_keeps_a_while_is_queued_again() {
 fn a_packet_that_waited_for_its_neighbour_is_sent_on() {
     for (of, len, one) in [("cni0", 74, true), ("eth0", 74, false), ("cni0", 90, false)] {
         let mut s = script();
-        let softirq = |s: &mut Script, ts| s.ev(ts, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        let softirq = |s: &mut Script, ts: u64| {
+            s.ev(ts, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        };
         softirq(&mut s, T - 10);
         ev(&mut s, T, "netif_receive_skb", "flannel.1", 60);
         // Some free is seen, so frees are recorded.
