@@ -104,6 +104,9 @@ impl Addresses {
     }
 }
 
+/// A frame's position, and how far above an original it lay.
+type Below = Option<(u32, u64)>;
+
 #[derive(Default)]
 struct Learn {
     originals: Addresses,
@@ -121,7 +124,7 @@ struct Learn {
     /// Threads of which a call ended since events were lost, if any were: the one before it may be another call's.
     told: Option<FxHashSet<i32>>,
     /// Retransmits: their events, sockets, the frame told right before, and how far above the original it lay.
-    resent: Vec<(u32, u64, Option<(u32, u64)>)>,
+    resent: Vec<(u32, u64, Below)>,
 }
 
 impl Tracker for Learn {
