@@ -148,6 +148,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             (skew, passes, tx)
         },
     );
+    let sacks = transmit::Sacks::of(&identity, &tcp);
     identity.forget_events();
     let datagrams = datagrams::rows(
         sent,
@@ -164,13 +165,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     // Giving the memory of millions of records back takes a while.
     let recs = std::mem::take(&mut trace.recs);
     rayon::spawn(move || drop(recs));
-    // TX originals die when their last byte is acknowledged: silently.
-    for r in &tx.rows {
-        let original = r.original.or_else(|| identity.original_of(r.skb_id));
-        if let (Some(original), Some(acked)) = (original, r.t_ack_ns) {
-            identity.acked(original, acked, r.confidence);
-        }
-    }
+    transmit::acknowledged(&mut identity, &sacks, &tx.rows);
     let mut unknown = vec![];
     for (subject, missing) in [
         ("skbs", &identity.missing),

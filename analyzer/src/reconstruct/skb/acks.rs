@@ -19,6 +19,7 @@
 use std::collections::VecDeque;
 
 use netmortem_formats::sockaddr::SockAddr;
+use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
@@ -60,6 +61,8 @@ pub enum Fate {
 /// What the ACKs of a socket tell of a time at which it sent something again, by times on the trace clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
+    /// The address of the socket; 0 when not known.
+    pub sk: u64,
     /// What was sent before this was acknowledged whole.
     over_ns: i64,
     /// What was sent for the first time after this is not acknowledged.
@@ -77,6 +80,7 @@ impl Standing {
         sent_ns: i64::MAX,
         part: (i64::MAX, 0),
         stood_ns: i64::MAX,
+        sk: 0,
     };
     /// Nothing was acknowledged yet: a handshake.
     const FIRST: Standing = Standing {
@@ -84,6 +88,7 @@ impl Standing {
         sent_ns: i64::MIN,
         part: (i64::MAX, 0),
         stood_ns: i64::MIN,
+        sk: 0,
     };
     /// What became of an original that was sent, when its address is sent again as a frame of `len` bytes, if that is known.
     pub fn fate(&self, of: &Life, len: Option<u32>) -> Fate {
@@ -195,6 +200,8 @@ struct Frame {
     addr: u64,
     len: u32,
     dev: Name,
+    /// A queue dropped it: TCP may count it as not sent.
+    dropped: bool,
 }
 
 /// The first frame between two times with bytes that are not acknowledged, when `part` bytes are of those that the frames
@@ -203,7 +210,14 @@ fn cut(frames: &VecDeque<Frame>, (from, to): (i64, i64), bytes: u32, part: u32) 
     // Those before the oldest may not be known.
     frames.front().filter(|f| f.ts <= from)?;
     let at = frames.partition_point(|f| f.ts <= from);
-    let of = || frames.range(at..).take_while(|f| f.ts < to);
+    let window = || frames.range(at..).take_while(|f| f.ts < to);
+    // With what was dropped, or without.
+    let whole = first_of(&window, bytes, part);
+    whole.or_else(|| first_of(&|| window().filter(|f| !f.dropped), bytes, part))
+}
+
+/// The same of these frames.
+fn first_of<'f, I: Iterator<Item = &'f Frame>>(of: &impl Fn() -> I, bytes: u32, part: u32) -> Option<i64> {
     let (n, all) = of().fold((0u64, 0u64), |(n, all), f| (n + 1, all + u64::from(f.len)));
     let headers = all.checked_sub(bytes.into())?;
     let each = headers
@@ -245,8 +259,8 @@ impl Acks {
         let from = SockAddr::from_fields(p.family, p.sport, p.saddr, p.saddr_v6)?;
         let to = SockAddr::from_fields(p.family, p.dport, p.daddr, p.daddr_v6)?;
         let sk = if self.addressed { p.skaddr } else { 0 };
-        // Since 6.17 failures are told too: nothing was sent then.
-        (p.err.unwrap_or(0) == 0).then_some((from.canonical(), to.canonical(), sk))
+        // Since 6.17 failures are told too: below 0 there was no frame.
+        (p.err.unwrap_or(0) >= 0).then_some((from.canonical(), to.canonical(), sk))
     }
 
     fn probe(&mut self, ts: i64, of: Socket, p: &TcpProbe<'_>) {
@@ -288,6 +302,14 @@ impl Acks {
             self.frames.pop_front();
         }
         self.frames.push_back(frame);
+    }
+
+    /// A frame is dropped that waited in a queue.
+    fn dropped(&mut self, addr: u64) {
+        let mut recent = self.frames.iter_mut().rev().take(HOPS);
+        if let Some(f) = recent.find(|f| f.addr == addr) {
+            f.dropped = true;
+        }
     }
 
     fn again(&mut self, index: u32, of: Socket, state: Option<i32>) {
@@ -360,9 +382,11 @@ pub fn told(trace: &Trace<'_>, layout: &Layout) -> Vec<(u32, Standing)> {
                 addr: p.skbaddr,
                 len: p.len,
                 dev: Name::new(p.name),
+                dropped: false,
             });
         }
     });
+    routes.on::<KfreeSkb<'static>>(schema, |t, _, p| t.dropped(p.skbaddr));
     routes.on::<TcpRetransmitSkb<'static>>(schema, |t, e, p| {
         if let Some(of) = t.socket(&p) {
             t.again(e.index, of, p.state);

@@ -1,4 +1,4 @@
-//! Packets that go on under their address through a device of no wire: received again by a bridge for its own host or by a
+//! Packets that go on under their address later, or through a device of no wire: received again by a bridge for its own host or by a
 //! tunnel for what it carried, queued again by a tunnel or an IFB that had it a while.
 //!
 //! ```text
@@ -6,10 +6,13 @@
 //! netif_receive_skb(eth0) ─> gro entry | netif_rx | receive (vxlan0)      shorter by the outer headers: `gro_cells_receive`
 //! start_xmit(wg0) .. net_dev_xmit(wg0) ─> net_dev_queue(eth0)             longer by them, in a kworker: `wg_packet_tx_worker`
 //! start_xmit(ifb0) .. net_dev_xmit(ifb0) ─> net_dev_queue(eth0)           the same length, in a tasklet: `ifb_ri_tasklet`
+//! start_xmit(vxlan0) .. net_dev_xmit(vxlan0) ─> net_dev_queue(eth0)       longer by them, when the neighbour has answered: `neigh_update`
+//! netif_receive_skb(vxlan0) ─> neigh_update(cni0) ─> net_dev_queue(cni0)  longer by its header, sent on when the neighbour has answered
 //! ```
 //! What queues within its own `ndo_start_xmit` (vxlan, gre, a VLAN, a bond) needs no rule: the nesting tells.
 
 use super::life::Phase;
+use super::owners::Doing;
 use super::tracker::Skbs;
 use super::transmit::MOMENT_NS;
 use crate::confidence::Confidence;
@@ -36,6 +39,8 @@ const ETHERNET: u32 = 14;
 const HELD_NS: i64 = 100_000_000;
 /// Longest time in a tunnel on its way out, ns: wireguard may shake hands first.
 const STAGED_NS: i64 = 1_000_000_000;
+/// Longest that an outer packet waits for its neighbour, ns: three questions, a second apart (`mcast_solicit`, `retrans_time_ms`).
+const PARKED_NS: i64 = 3_000_000_000;
 
 impl Skbs<'_> {
     /// Whether a packet received before is received again by another device, and how sure that is. An address may be another
@@ -97,9 +102,12 @@ impl Skbs<'_> {
         let wrapped = OUTER.contains(&gained) || gained.checked_sub(ETHERNET).is_some_and(|g| OUTER.contains(&g));
         let encrypted = wrapped && held < STAGED_NS;
         let bounced = gained == 0 && l.last_cpu == e.cpu && held < HELD_NS;
+        // No tunnel keeps a packet of its own accord, but for those that work later.
+        let parked = wrapped && held < PARKED_NS;
         let does = match (kind.worker.some && encrypted, kind.ifb.some && bounced) {
             (true, _) => kind.worker,
             (_, true) => kind.ifb,
+            _ if kind.tunnel.some && parked => kind.tunnel,
             _ => return None,
         };
         // A card of that name elsewhere is done with a frame, and its address may be the next one's.
@@ -110,6 +118,28 @@ impl Skbs<'_> {
         })
     }
 
+    /// `neigh_update` of a device's neighbour, to its `neigh_update_done`: what waited for it is queued.
+    pub(super) fn resolved(&mut self, e: &Event<'_>, dev: Option<Name>) {
+        let at = usize::from(e.cpu);
+        if self.resolved.len() <= at {
+            self.resolved.resize(at + 1, None);
+        }
+        if let Some(of) = self.resolved.get_mut(at) {
+            *of = dev;
+        }
+    }
+
+    /// Whether a packet that was received is queued now that its neighbour has answered, with the header that it waited for.
+    pub(super) fn waited(&self, e: &Event<'_>, addr: u64, len: u32, dev: Name) -> Option<Confidence> {
+        let of = self.resolved.get(usize::from(e.cpu)).copied().flatten();
+        let l = self
+            .open
+            .get(&addr)
+            .filter(|l| l.phase == Phase::Received && of == Some(dev))?;
+        let waited = self.frees_recorded && e.ts.saturating_sub(l.last_ns) < PARKED_NS;
+        (waited && len.checked_sub(l.last_len?)? == ETHERNET).then_some(Confidence::Strong)
+    }
+
     /// The CPU's last received packet: between its reception and this event it received no other.
     pub(super) fn just_received(&self, cpu: u16) -> Option<SkbId> {
         self.received.get(usize::from(cpu)).copied().flatten()
@@ -118,6 +148,7 @@ impl Skbs<'_> {
     /// `netif_receive_skb` of a life.
     pub(super) fn note_received(&mut self, e: &Event<'_>, addr: u64) {
         let at = usize::from(e.cpu);
+        self.owners.does(e, Doing::Other);
         if self.received.len() <= at {
             self.received.resize(at + 1, None);
         }

@@ -162,6 +162,9 @@ impl Skbs<'_> {
                 self.programs.took(e, life.last_dev, life.last_len.unwrap_or(0));
             }
             let link = if after_loss { link.min(Confidence::Weak) } else { link };
+            if kind == DeathKind::Dropped && life.phase == Phase::TxQueued {
+                self.not_left(addr, id);
+            }
             self.put(life.row(kind, Some(e.ts), location, link));
         }
     }

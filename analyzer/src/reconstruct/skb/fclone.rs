@@ -4,14 +4,17 @@
 use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::sock_send_length::SockSendLength;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::acks::Standing;
-use crate::ingest::{Event, Trace};
+use crate::ingest::{Event, GapRow, Trace};
 use crate::reconstruct::dispatch::{Routes, Tracker};
 
+/// IPPROTO_TCP: what MPTCP's own socket is given its subflows send, other sockets.
+const TCP: u16 = 6;
 /// Smallest and largest plausible sizeof(struct sk_buff).
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 192..=512;
 /// Fewest agreeing pairs, and least share of all pairs, that the distance needs to be believed.
@@ -34,9 +37,13 @@ pub struct Layout {
     pub hashed: bool,
     /// The recording tells retransmits.
     pub tells_resent: bool,
+    /// It tells those that a queue refused, too (since 6.17).
+    pub tells_refused: bool,
     /// Frames that were retransmits of the original below them, by position in the merged sequence, ascending; what the
     /// ACKs told of the socket then.
     resent: Vec<(u32, Standing)>,
+    /// By thread, where its calls that sent ended, ascending, and on which socket; where something was sent again.
+    calls: FxHashMap<i32, Vec<(u32, u64)>>,
     /// Retransmits of which no frame above the original is known (copies), by position of their event, ascending.
     copied: Vec<(u32, Standing)>,
 }
@@ -55,6 +62,11 @@ impl Layout {
     /// The same for the event of a retransmit, where its frame is not known by its address.
     pub fn copied(&self, index: u32) -> Option<Standing> {
         at(&self.copied, index)
+    }
+    /// The socket of a thread's call at a position, by its end; 0 when not known.
+    pub fn called(&self, pid: i32, index: u32) -> u64 {
+        let ends = self.calls.get(&pid).map_or(&[][..], |c| c);
+        ends.get(ends.partition_point(|c| c.0 < index)).map_or(0, |c| c.1)
     }
     /// Whether an address is a companion's by its place in the slab.
     pub fn is_companion(&self, addr: u64) -> bool {
@@ -92,6 +104,9 @@ impl Addresses {
     }
 }
 
+/// A frame's position, and how far above an original it lay.
+type Below = Option<(u32, u64)>;
+
 #[derive(Default)]
 struct Learn {
     originals: Addresses,
@@ -104,11 +119,19 @@ struct Learn {
     /// Last frame queued by each thread, and by the interrupts of each CPU: position, address. A device of this host
     /// receives before the queueing returns, and what answers is queued on the same CPU.
     last: FxHashMap<i64, (u32, u64)>,
-    /// Retransmits: their events, the frame told right before, and how far above the original it lay.
-    resent: Vec<(u32, Option<(u32, u64)>)>,
+    /// As in [`Layout`].
+    calls: FxHashMap<i32, Vec<(u32, u64)>>,
+    /// Threads of which a call ended since events were lost, if any were: the one before it may be another call's.
+    told: Option<FxHashSet<i32>>,
+    /// Retransmits: their events, sockets, the frame told right before, and how far above the original it lay.
+    resent: Vec<(u32, u64, Below)>,
 }
 
-impl Tracker for Learn {}
+impl Tracker for Learn {
+    fn gap(&mut self, _: &GapRow) {
+        self.told = Some(FxHashSet::default());
+    }
+}
 
 /// The highest address of a packet's skb.
 #[derive(Default)]
@@ -151,10 +174,11 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
     });
     let tells = routes.on::<TcpRetransmitSkb<'static>>(&trace.schema, |t, e, p| {
         t.originals.insert(p.skbaddr);
-        if p.err.unwrap_or(0) == 0 {
+        // What a queue refused (NET_XMIT_DROP) had a frame, too.
+        if p.err.unwrap_or(0) >= 0 {
             let frame = t.last.get(&context(e));
             let frame = frame.map(|(index, addr)| (*index, addr.wrapping_sub(p.skbaddr)));
-            t.resent.push((e.index, frame));
+            t.resent.push((e.index, p.skaddr, frame));
         }
     });
     routes.on::<NetDevQueue<'static>>(&trace.schema, |t, e, p| {
@@ -165,6 +189,13 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         *t.queued.entry(p.skbaddr % STRIDE).or_insert(0) += 1;
         t.originals
             .below(p.skbaddr, |d| *t.distances.entry(d).or_insert(0) += 1);
+    });
+    routes.on::<SockSendLength<'static>>(&trace.schema, |t, e, p| {
+        if t.again {
+            let lost = t.told.as_mut().is_some_and(|told| told.insert(e.pid));
+            let sk = if lost || p.protocol != TCP { 0 } else { p.sk };
+            t.calls.entry(e.pid).or_default().push((e.index, sk));
+        }
     });
     let resends = trace.info.events.get("tcp:tcp_retransmit_skb");
     let mut learn = Learn {
@@ -179,21 +210,29 @@ pub fn layout(trace: &Trace<'_>) -> Layout {
         .and_then(|f| f.field("skbaddr"))
         .is_some_and(|f| f.size == 8);
     let retransmits = std::mem::take(&mut learn.resent);
+    let calls = std::mem::take(&mut learn.calls);
     let mut layout = learn.layout(wide && hashed(trace), tells);
+    layout.calls = calls;
+    let resend = trace.schema.format("tcp", "tcp_retransmit_skb");
+    layout.tells_refused = resend.is_some_and(|f| f.field("err").is_some());
     if layout.hashed || retransmits.is_empty() {
         return layout;
     }
     let (mut resent, mut copied) = (vec![], vec![]);
-    for (event, frame) in retransmits {
+    for (event, sk, frame) in retransmits {
         match frame.filter(|(_, d)| Some(*d) == layout.distance) {
-            Some((index, _)) => resent.push((index, event)),
-            None => copied.push((event, event)),
+            Some((index, _)) => resent.push((index, event, sk)),
+            None => copied.push((event, event, sk)),
         }
     }
     resent.sort_unstable();
-    layout.resent = resent.iter().map(|(index, _)| (*index, Standing::UNTOLD)).collect();
+    layout.resent = resent.iter().map(|(index, ..)| (*index, Standing::UNTOLD)).collect();
     let told = super::acks::told(trace, &layout);
-    let judged = |(index, event)| (index, at(&told, event).unwrap_or(Standing::UNTOLD));
+    let judged = |(index, event, sk)| {
+        let mut told = at(&told, event).unwrap_or(Standing::UNTOLD);
+        told.sk = sk;
+        (index, told)
+    };
     layout.resent = resent.into_iter().map(judged).collect();
     layout.copied = copied.into_iter().map(judged).collect();
     layout
@@ -230,7 +269,9 @@ impl Learn {
             stride: distance.is_some() && place == distance.map(|d| d % STRIDE),
             hashed: false,
             tells_resent: tells,
+            tells_refused: false,
             resent: vec![],
+            calls: FxHashMap::default(),
             copied: vec![],
         }
     }

@@ -2,11 +2,15 @@
 
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
+use netmortem_formats::tracepoints::hrtimer_expire_entry::HrtimerExpireEntry;
+use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
 use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
 use netmortem_formats::tracepoints::napi_gro_receive_entry::NapiGroReceiveEntry;
 use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
+use netmortem_formats::tracepoints::neigh_update::NeighUpdate;
+use netmortem_formats::tracepoints::neigh_update_done::NeighUpdateDone;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use netmortem_formats::tracepoints::net_dev_xmit::NetDevXmit;
@@ -27,7 +31,9 @@ use rustc_hash::FxHashMap;
 
 use super::again::Entry;
 use super::frees::Frees;
+use super::owners::Doing;
 use super::programs::ByProgram;
+use super::refused::NET_XMIT_DROP;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
@@ -156,9 +162,11 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         softirq_since: Vec::new(),
         bare: FxHashMap::default(),
         devices: super::devices::Devices::read(capture),
+        owners: super::owners::Owners::default(),
         programs: super::programs::Programs::default(),
         verdicts: super::verdicts::Verdicts::default(),
         received: Vec::new(),
+        resolved: Vec::new(),
         frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),
         delivered: Vec::new(),
         probe_names_skb: trace
@@ -197,6 +205,9 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<NetDevXmit<'static>>(s, |t, e, p| {
         if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {
             t.mark(e, id);
+            if p.rc == NET_XMIT_DROP {
+                t.not_left(p.skbaddr, id);
+            }
         }
     });
     r.on::<NetifRxEntry<'static>>(s, |t, e, p| {
@@ -218,19 +229,34 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         t.receive(e, p.skbaddr, p.len, Name::new(p.name));
         t.deliver(e, p.skbaddr);
     });
-    r.on::<TcpProbe<'static>>(s, |t, e, p| match p.skbaddr {
-        Some(a) => t.tcp(e, a, u32::from(p.data_len)),
-        None => t.tcp_unnamed(e, p.data_len),
+    r.on::<TcpProbe<'static>>(s, |t, e, p| {
+        t.owners.does(e, Doing::Segment(p.skaddr.unwrap_or(0)));
+        match p.skbaddr {
+            Some(a) => t.tcp(e, a, u32::from(p.data_len)),
+            None => t.tcp_unnamed(e, p.data_len),
+        }
     });
     r.on::<SkbCopyDatagramIovec<'static>>(s, |t, e, p| t.copy(e, p.skbaddr));
     r.on::<SockRecvLength<'static>>(s, |t, e, p| t.copied_for(e.pid, p.family));
-    r.on::<SockSendLength<'static>>(s, |t, e, p| t.verdicts.sent(e, p.family, p.protocol));
-    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
-        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)))
+    r.on::<SockSendLength<'static>>(s, |t, e, p| {
+        t.verdicts.sent(e, p.family, p.protocol);
+        t.owners.sent(e.pid);
     });
-    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.write_queue(e, p.skbaddr, None));
+    r.on::<HrtimerExpireEntry<'static>>(s, |t, e, p| t.owners.does(e, Doing::Timer(p.hrtimer)));
+    r.on::<InetSockSetState<'static>>(s, |t, e, p| t.owners.state(e, p.skaddr, p.protocol, p.newstate));
+    r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
+        let sk = t.calls_on(e);
+        t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)), sk);
+        t.owned(e, p.skb_addr, sk);
+    });
+    r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
+        t.write_queue(e, p.skbaddr, None, p.skaddr);
+        t.owned(e, p.skbaddr, p.skaddr);
+    });
     r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
+    r.on::<NeighUpdate<'static>>(s, |t, e, p| t.resolved(e, Some(Name::new(p.dev))));
+    r.on::<NeighUpdateDone<'static>>(s, |t, e, _| t.resolved(e, None));
     r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));
     r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.skbaddr, p.location, p.protocol));
     r

@@ -28,6 +28,15 @@ pub enum Phase {
     Copied,
 }
 
+/// The last frame of an original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// Its life.
+    pub clone: SkbId,
+    /// An earlier one had left.
+    pub left: bool,
+}
+
 /// A life that has not ended.
 #[derive(Debug, Clone)]
 pub struct Life {
@@ -57,8 +66,14 @@ pub struct Life {
     pub last_len: Option<u32>,
     /// An original whose clone was queued for transmit.
     pub sent: bool,
-    /// When its first frame was queued, and its length.
+    /// When its first frame was queued that left, and its length.
     pub first: Option<(i64, u32)>,
+    /// Of an original, the address of its socket; 0 when not known.
+    pub sock: u64,
+    /// Of an original, that one which had been sent was taken for gone when it came.
+    pub instead: bool,
+    /// Of an original, its last frame.
+    pub frame: Option<Frame>,
     /// An original first seen when it was sent again: its bytes were sent before its first event.
     pub late: bool,
     /// Device entries.

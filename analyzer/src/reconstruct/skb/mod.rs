@@ -2,7 +2,7 @@
 //!
 //! In: every event that names an skb. Out: [`Identity`]: the life of each event (by position in the merged sequence), the
 //! rows of `skbs` and `hops`. Everything downstream asks for lives, never for addresses. Must not know sockets or tasks
-//! (`acks` alone knows the ends of sockets that send again).
+//! (`acks` alone knows the ends of sockets that send again, `owners` the addresses of sockets).
 //!
 //! An address is re-used within microseconds and most TCP skbs die without an event, so a life is an epoch of its address:
 //!
@@ -26,7 +26,9 @@ mod fclone;
 mod frees;
 mod identity;
 mod life;
+mod owners;
 mod programs;
+mod refused;
 mod stack;
 pub mod tables;
 #[cfg(test)]

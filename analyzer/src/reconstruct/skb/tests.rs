@@ -1,5 +1,6 @@
 mod again;
 mod programs;
+mod refused;
 mod resent;
 mod verdicts;
 

@@ -51,12 +51,16 @@ pub(super) struct Skbs<'k> {
     /// Devices that sent: whether none of their frames had a link-layer header.
     pub(super) bare: FxHashMap<Name, bool>,
     pub(super) devices: Devices,
+    /// Sockets of originals.
+    pub(super) owners: super::owners::Owners,
     /// What programs gave to and took from their devices.
     pub(super) programs: Programs,
     /// Who lets packets of netfilter's queues go on.
     pub(super) verdicts: Verdicts,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
+    /// The device of the neighbour that answers, by CPU.
+    pub(super) resolved: Vec<Option<Name>>,
     /// consume_skb and kfree_skb are recorded.
     pub(super) frees_recorded: bool,
     /// tcp_probe has skbaddr.
@@ -73,6 +77,8 @@ impl Tracker for Skbs<'_> {
         self.stacks.forget(gap.cpu as u16);
         self.delivered.clear();
         self.received.clear();
+        self.resolved.clear();
+        self.owners.forget();
     }
 }
 
@@ -138,6 +144,9 @@ impl Skbs<'_> {
                 last_len: len,
                 sent: false,
                 first: None,
+                frame: None,
+                sock: 0,
+                instead: false,
                 late: false,
                 hops: 0,
                 gso_size: 0,

@@ -2,7 +2,8 @@
 
 use super::acks::Fate;
 use super::identity::Sent;
-use super::life::Phase;
+use super::life::{Frame, Phase};
+use super::owners::Doing;
 use super::tables::{BirthKind, SkbClass};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
@@ -31,6 +32,7 @@ impl Skbs<'_> {
     /// `softirq_entry` of a CPU.
     pub(super) fn softirq(&mut self, e: &Event<'_>) {
         let at = usize::from(e.cpu);
+        self.owners.does(e, Doing::Other);
         if self.softirq_since.len() <= at {
             self.softirq_since.resize(at + 1, i64::MIN);
         }
@@ -42,19 +44,22 @@ impl Skbs<'_> {
         }
     }
 
-    /// The original below a frame, if it is an fclone companion: an original that is open, or one told by the frame's
-    /// place in the slab. One that was sent before and is not sent again is another skb at the same address; so is one
-    /// that was acknowledged whole before it is sent again.
+    /// The original below a frame, if it is an fclone companion, and whether it was sent before: an original that is open, or
+    /// one told by the frame's place in the slab. One that was sent before and is not sent again is another skb at the same
+    /// address; so is one that was acknowledged whole before it is sent again.
     fn original_of(&mut self, e: &Event<'_>, addr: u64, len: u32) -> Option<(SkbId, bool, Confidence)> {
         let below = addr.wrapping_sub(self.layout.distance?);
         let resent = self.layout.resent(e.index);
+        let sk = resent.map_or_else(|| self.sends_for(e), |s| s.sk);
+        let owners = &self.owners;
         let open = self.open.get_mut(&below).filter(|o| o.class == SkbClass::TxOriginal);
-        let fate = open
-            .as_ref()
-            .filter(|o| o.sent)
-            .zip(resent)
-            .map(|(o, s)| s.fate(o, Some(len)));
+        let another = open.as_ref().is_some_and(|o| owners.another(o, sk));
+        let fate = match open.as_ref().filter(|o| o.sent).zip(resent) {
+            _ if another => Some(Fate::Over),
+            of => of.map(|(o, s)| s.fate(o, Some(len))),
+        };
         let link = match &open {
+            _ if another => None,
             // Without tcp_retransmit_skb nobody says whether it was sent again.
             Some(o) if o.sent && !self.layout.tells_resent => Some(Confidence::Weak),
             Some(o) if !o.sent || fate == Some(Fate::Alive) => Some(o.confidence),
@@ -62,7 +67,9 @@ impl Skbs<'_> {
             _ => None,
         };
         if let (Some(o), Some(link)) = (open, link) {
-            let before = std::mem::replace(&mut o.sent, true);
+            let left = std::mem::replace(&mut o.sent, true);
+            // What a queue dropped TCP may have taken for sent: then this is no first transmission.
+            o.late |= !left && o.frame.is_some() && resent.is_some();
             o.first = o.first.or(Some((e.ts, len)));
             // Across a loss it may be another original at that address.
             let link = match o.last_ns < self.barrier {
@@ -71,12 +78,13 @@ impl Skbs<'_> {
             };
             o.confidence = o.confidence.min(link);
             (o.last_ns, o.last_cpu) = (e.ts, e.cpu);
-            return Some((o.id, before, link));
+            return Some((o.id, left, link));
         }
         if !self.layout.is_companion(addr) && fate != Some(Fate::Over) {
             return None;
         }
         let unnamed = (Name::default(), None);
+        let instead = resent.is_none() && self.open.get(&below).is_some_and(|o| o.sent);
         let id = self.birth(
             e,
             below,
@@ -87,6 +95,7 @@ impl Skbs<'_> {
         );
         if let Some(o) = self.open.get_mut(&below) {
             (o.sent, o.first, o.late) = (true, Some((e.ts, len)), resent.is_some());
+            o.instead = instead;
             o.confidence = o.confidence.min(Confidence::Strong);
         }
         Some((id, resent.is_some(), Confidence::Strong))
@@ -95,6 +104,9 @@ impl Skbs<'_> {
     /// A new frame is queued: companion of an original, or not.
     fn first_queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let original = self.original_of(e, addr, len);
+        if let (Some(_), Some(distance)) = (original, self.layout.distance) {
+            self.owned(e, addr.wrapping_sub(distance), 0);
+        }
         // Without the companions' place a frame whose original no event named may be one all the same.
         let class = match original {
             Some(_) => SkbClass::TxClone,
@@ -102,12 +114,13 @@ impl Skbs<'_> {
             None => SkbClass::Tx,
         };
         let clone = self.birth(e, addr, class, Phase::TxQueued, BirthKind::Seen, (dev, Some(len)));
-        if let Some((original, again, confidence)) = original {
+        if let Some((original, left, confidence)) = original {
+            self.framed(addr, Frame { clone, left });
             self.clones.push(Sent {
                 ts_ns: e.ts,
                 original,
                 clone,
-                again,
+                again: left || self.layout.resent(e.index).is_some(),
                 confidence,
             });
         }
@@ -161,7 +174,9 @@ impl Skbs<'_> {
                 // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
                 (_, true) if self.probe_names_skb => Some(Confidence::Certain),
                 (_, true) => Some(Confidence::Strong),
-                _ => self.queued_again(e, addr, len, dev),
+                _ => self
+                    .waited(e, addr, len, dev)
+                    .or_else(|| self.queued_again(e, addr, len, dev)),
             }
         });
         match link {
@@ -212,11 +227,13 @@ impl Skbs<'_> {
     }
 
     /// An original is named: in the write queue, as the tail of these many bytes, or as sent again.
-    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, tail: Option<u32>) {
+    /// `sk`: by which socket; 0 when the event does not say.
+    pub(super) fn write_queue(&mut self, e: &Event<'_>, addr: u64, tail: Option<u32>, sk: u64) {
         if addr == 0 {
             return;
         }
         let open = self.open.get(&addr).filter(|l| l.class == SkbClass::TxOriginal);
+        let open = open.filter(|l| !self.owners.another(l, sk));
         // Sent again as a copy: what became of it is not judged yet.
         let copied = self.layout.copied(e.index).filter(|_| tail.is_none());
         let fate = open.filter(|l| l.sent).zip(copied).map(|(l, s)| s.fate(l, None));

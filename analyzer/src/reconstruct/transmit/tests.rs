@@ -14,6 +14,7 @@ mod last_send;
 mod old_kernels;
 mod refused;
 mod same_host;
+mod shifted;
 mod udp;
 mod waits;
 

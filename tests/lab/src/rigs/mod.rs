@@ -95,6 +95,7 @@ pub const ALL: &[Rig] = &[
     tx::tlp::RIG,
     tx::fast::RIG,
     tx::tbf_loss::RIG,
+    tx::refused::RIG,
 ];
 
 /// What a rig works with.

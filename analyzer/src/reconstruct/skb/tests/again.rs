@@ -207,13 +207,16 @@ fn what_was_delivered_long_ago_is_not_what_tcp_takes() {
     }
 }
 
-/// wireguard encrypts in a worker, IFB redirects in a tasklet: queued again when their `ndo_start_xmit` is over. A card is done
+/// wireguard encrypts in a worker, IFB redirects in a tasklet, a tunnel's outer packet waits for its neighbour: queued again when their
+/// `ndo_start_xmit` is over. A card is done
 /// with a frame instead, and its address is the next one's.
 #[test]
 fn what_a_device_keeps_a_while_is_queued_again() {
     for (dev, first, then, one) in [
         ("wg0", 100, 190, true),
         ("wg0", 100, 100, false),
+        ("flannel.1", 100, 150, true),
+        ("flannel.1", 100, 100, false),
         ("ifb0", 100, 100, true),
         ("ifb0", 100, 190, false),
         ("eth1", 100, 190, false),
@@ -245,6 +248,38 @@ fn what_a_device_keeps_a_while_is_queued_again() {
         let shared = format!("{LINKS}netns=3 ifindex=9 name={dev}\n");
         let label = one.then_some(Confidence::Weak);
         assert_eq!(whole(&shared), label, "{dev} {first} {then}");
+    }
+}
+
+/// A router waits for the pod's neighbour (6.1, emulated): the SYN goes on in the softirq of the answer, under its address. Without an answer
+/// of that device, or where the length is another, it is another packet.
+#[test]
+fn a_packet_that_waited_for_its_neighbour_is_sent_on() {
+    for (of, len, one) in [("cni0", 74, true), ("eth0", 74, false), ("cni0", 90, false)] {
+        let mut s = script();
+        let softirq = |s: &mut Script, ts: u64| {
+            s.ev(ts, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+        };
+        softirq(&mut s, T - 10);
+        ev(&mut s, T, "netif_receive_skb", "flannel.1", 60);
+        // Some free is seen, so frees are recorded.
+        for free in ["skb:consume_skb", "skb:kfree_skb"] {
+            let v = [("skbaddr", N(A + 0x1000)), ("protocol", N(8))];
+            s.ev(T + 5, 0, Ctx::Soft(1), free, &v);
+        }
+        softirq(&mut s, T + 1_000_000);
+        s.ev(T + 1_000_010, 0, Ctx::Soft(1), "neigh:neigh_update", &[("dev", S(of))]);
+        ev(&mut s, T + 1_000_020, "net_dev_queue", "cni0", len);
+        s.ev(
+            T + 1_000_030,
+            0,
+            Ctx::Soft(1),
+            "neigh:neigh_update_done",
+            &[("dev", S(of))],
+        );
+        let ways = ways(&told(&s, LINKS));
+        let whole = ways.iter().find(|w| w.0 == "rx flannel.1, queue cni0").map(|w| w.1);
+        assert_eq!(whole, one.then_some(Confidence::Strong), "{of} {len}");
     }
 }
 

@@ -7,16 +7,16 @@ use crate::reconstruct::lineage::tables::{LineageKind, LineageRow};
 use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
-const A: u64 = 0xffff_8881_0000_0000;
-const X: u64 = A + 0x10_0000;
+pub(super) const A: u64 = 0xffff_8881_0000_0000;
+pub(super) const X: u64 = A + 0x10_0000;
 const Y: u64 = X + 512;
 const Z: u64 = X + 1024;
-const T: u64 = 1_000_000_000;
-const MS: u64 = 1_000_000;
-const SOFT: Ctx = Ctx::Soft(0);
+pub(super) const T: u64 = 1_000_000_000;
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const SOFT: Ctx = Ctx::Soft(0);
 
 /// The first frame of an original, or one that is sent again, with 66 bytes of headers.
-fn frame(s: &mut Script, ts: u64, original: u64, payload: u64) {
+pub(super) fn frame(s: &mut Script, ts: u64, original: u64, payload: u64) {
     let v = [
         ("skbaddr", N(original + FCLONE)),
         ("len", N(payload + 66)),
@@ -24,28 +24,30 @@ fn frame(s: &mut Script, ts: u64, original: u64, payload: u64) {
     ];
     s.ev(ts, 0, SOFT, "net:net_dev_queue", &v);
 }
-fn probe(s: &mut Script, ts: u64, una: u64, nxt: u64) {
+pub(super) fn probe(s: &mut Script, ts: u64, una: u64, nxt: u64) {
     SOCK.probe(s, ts, 0, SOFT, &[("snd_una", N(una)), ("snd_nxt", N(nxt))]);
 }
-fn again(s: &mut Script, ts: u64, original: u64, payload: u64, state: u64) {
+pub(super) fn again(s: &mut Script, ts: u64, original: u64, payload: u64, state: u64) {
     frame(s, ts, original, payload);
     SOCK.retransmit(s, ts + 10, 0, SOFT, original, &[("state", N(state))]);
 }
 
 /// A kernel that names no original before it is sent again, and whose companions' place is known.
-fn script() -> Script {
-    let mut s = Script::new("6.1.192", &[]);
+pub(super) fn script() -> Script {
+    with(Script::new("6.1.192", &[]))
+}
+pub(super) fn with(mut s: Script) -> Script {
     for k in 0..40 {
-        frame(&mut s, T + k * 1000, A + k * 512, 1448);
+        frame(&mut s, T - 100_000 + k * 1000, A + k * 512, 1448);
     }
     s
 }
 /// The edge to the frame queued at a time, and whether its original is the one first sent at another.
-fn edge(f: &Facts, ts: u64) -> &LineageRow {
+pub(super) fn edge(f: &Facts, ts: u64) -> &LineageRow {
     let of = |r: &&LineageRow| r.kind == LineageKind::Fclone && r.ts_ns == ts as i64;
     f.lineage.iter().find(of).unwrap()
 }
-fn same(f: &Facts, first: u64, then: u64) -> bool {
+pub(super) fn same(f: &Facts, first: u64, then: u64) -> bool {
     edge(f, first).parent == edge(f, then).parent
 }
 

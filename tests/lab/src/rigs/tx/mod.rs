@@ -14,6 +14,7 @@ pub(super) mod neighbour;
 pub(super) mod netem;
 pub(super) mod network;
 pub(super) mod pacing;
+pub(super) mod refused;
 pub(super) mod ring_veth;
 pub(super) mod rto;
 pub(super) mod rwnd;
