@@ -270,5 +270,5 @@ fn verdict(w: &Window<'_>, lost: &Lost) -> Verdict {
 
 /// Whether so many bytes may be the SACK blocks of so many segments.
 fn options(bytes: u64, segments: u64) -> bool {
-    bytes % 4 == 0 && bytes >= *SACK_OPTIONS.start() && bytes <= segments.saturating_mul(*SACK_OPTIONS.end())
+    bytes.is_multiple_of(4) && bytes >= *SACK_OPTIONS.start() && bytes <= segments.saturating_mul(*SACK_OPTIONS.end())
 }

@@ -9,6 +9,8 @@
 //! filled a hole before it was not announced; what is read behind one that came later lay behind a hole. What nothing says is a guess: a
 //! hole, as that is what most sockets wait for (net/ipv4/tcp_input.c `tcp_data_ready`, `tcp_ofo_queue`).
 
+use std::cmp::Ordering;
+
 use super::fifo::{Fifo, is_at};
 use super::unit::{Place, Unit};
 use super::units::{UnitId, Units};
@@ -47,9 +49,11 @@ impl Fifo {
         let of = &self.bytes;
         let there = of.copied.saturating_add(of.arrived).saturating_sub(of.taken);
         let there = i64::try_from(there.saturating_sub(of.dropped)).unwrap_or(i64::MAX);
-        match place >= there {
-            true => self.stand.whole = Some(at),
-            false => self.stand.missing = Some(at),
+        match place.cmp(&there) {
+            Ordering::Equal => self.stand.whole = Some(at),
+            Ordering::Less => self.stand.missing = Some(at),
+            // More than was seen to arrive: one of the counts is another stream's, or began elsewhere.
+            Ordering::Greater => {}
         }
     }
 
@@ -90,7 +94,7 @@ impl Fifo {
         let others = others
             .into_iter()
             .any(|(id, place)| is_at(units, id, Place::Line(place)) && !with_it(id, units));
-        let mut line: Vec<UnitId> = self.line.drain(|id, place| is_at(units, id, Place::Line(place))).into();
+        let mut line: Vec<UnitId> = self.line.drain(|id, place| is_at(units, id, Place::Line(place)));
         line.retain(|id| *id != by);
         let last = line.iter().rposition(|id| with_it(*id, units));
         line.insert(last.map_or(line.len(), |at| at + 1), by);

@@ -123,7 +123,7 @@ fn across_a_loss_and_behind_the_last_probe_nothing_is_compared() {
     assert!(!f.gaps.is_empty());
     let of: Vec<(Conserved, Why)> = edges(&f).iter().map(|e| (e.1, e.2)).collect();
     assert_eq!(of.len(), 7);
-    assert!(of[..6].iter().any(|e| *e == (Conserved::Unknown, Why::Lost)), "{of:?}");
+    assert!(of[..6].contains(&(Conserved::Unknown, Why::Lost)), "{of:?}");
     assert!(of[..6].iter().all(|e| e.0 != Conserved::No), "{of:?}");
     assert_eq!(of[6], (Conserved::Unknown, Why::NoProbe));
 }
