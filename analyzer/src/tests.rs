@@ -10,7 +10,9 @@ pub(crate) mod named;
 mod older;
 mod outside;
 mod perf;
+mod readers;
 mod reasons;
+mod sent;
 mod threads;
 
 use std::path::PathBuf;

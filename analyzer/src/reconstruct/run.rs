@@ -89,9 +89,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         mut opens,
         probes,
     } = before;
-    for r in &mut tcp.retransmits {
-        r.original = identity.of(r.index);
-    }
+    identity.name_originals(&mut tcp.retransmits);
     let settings = crate::settings::Settings::of(capture);
     let listening = listeners::ports(capture);
     let asked_by_many = listeners::asked_by_many(tcp.sockets.all.iter().map(|s| &s.row));
@@ -107,7 +105,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let (for_rx, for_tx) = (trace.payloads(), trace.payloads());
     trace.forget_payloads();
     // Two walks of about the same length; what each finds is made into rows while the other still walks.
-    let ((rx, (drops, sent), mut lineage, cost, mut observer), (clock_skew, passes, mut tx)) = rayon::join(
+    let ((mut rx, (drops, sent), mut lineage, cost, mut observer), (clock_skew, passes, mut tx)) = rayon::join(
         || {
             let asks = receive::Asks {
                 threads: &threads,
@@ -159,6 +157,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             hops: &identity.hops,
         },
     );
+    receive::elsewhere(&mut rx.rows, &tx.sends, &threads);
     observer.extend(observer::transmit(&cost, &mut tx.rows));
     let event_cost_ns = cost.per_event_ns();
     drop(cost);
@@ -267,7 +266,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             });
             let sockets = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?)));
             let sockets: FxHashMap<_, _> = sockets.collect();
-            lineage.finish(&rx.coalesced, (&identity, &Lost::of(&trace.gaps)), |head| {
+            let of_tcp = lineage::Sent::of(&tx.rows, (&tcp.samples, &tcp.states, &tcp.retransmits));
+            lineage.finish(&rx.coalesced, (&identity, &Lost::of(&trace.gaps), of_tcp), |head| {
                 balances::unexplained(&balances, *sockets.get(&head)?)
             });
             balances

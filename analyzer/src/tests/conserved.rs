@@ -155,3 +155,33 @@ fn a_queue_gives_what_it_was_set_to() {
     assert_eq!((q.dev.as_str(), q.wait.n), ("rb", 6683));
     assert!((19.8..20.2).contains(&rate), "{rate}");
 }
+
+/// Every 25th read of a program was one that no event tells the length of. Its own count says how many bytes these were: they are what does not
+/// add up, and the verdict's line on the quality says so, in the colour of a loss.
+#[test]
+fn bytes_read_without_an_event_are_said_of_the_quality() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../sample-data/unread/reads.txt");
+    let text = std::fs::read_to_string(file).unwrap();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [by_recv, by_zerocopy] = [1, 3].map(|at| words[at].parse::<u64>().unwrap());
+    let f = facts("unread/unread.nmb.zst");
+    let answers = crate::analyses::answer(&f);
+    let q = &answers.quality;
+    let of: Vec<_> = q
+        .unexplained
+        .iter()
+        .map(|u| (u.kind, u.bytes, u.bytes_expected))
+        .collect();
+    assert_eq!(of, [("coalesce_fifo", by_zerocopy, by_recv + by_zerocopy)]);
+    assert_eq!(q.level, crate::analyses::quality::Level::Degraded);
+    let says = format!(
+        "{by_zerocopy} of {} bytes (1.00 %) do not add up",
+        by_recv + by_zerocopy
+    );
+    assert!(q.sentence.contains(&says), "{}", q.sentence);
+    let line = &answers.verdict[0];
+    assert!(line.sentence.contains(&says) && line.subject == "quality", "{line:?}");
+    // Nothing of a recording whose bytes add up.
+    let whole = crate::analyses::answer(&facts("rpc/rpc.nmb")).quality;
+    assert!(whole.unexplained.is_empty());
+}

@@ -19,6 +19,7 @@ fn it_has_the_verdict_and_the_stages() {
         "**Worth a look**",
         "",
         "- **1204 events were lost (0.120 % of all)**",
+        "  - 10000 of 1000000 bytes (1.00 %) do not add up in: what TCP received = read + waiting (coalesce\\_fifo)",
         "- **of received packets not all is known**",
         "- **sent segments took up to 202.15 ms to their ACK, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held most by its congestion window**",
         "- and 1 more, marked “look” below",

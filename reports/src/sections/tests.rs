@@ -152,7 +152,12 @@ fn the_terminal_gets_the_nine_lines() {
     assert_eq!(all[2], "Something is wrong:");
     assert!(all[3].starts_with("  - 2 packets were dropped"), "{shown}");
     assert_eq!(all[4], "Worth a look:");
-    assert_eq!(all[8], "  - and 1 more, marked “look” below");
+    let apart = "10000 of 1000000 bytes (1.00 %) do not add up in: what TCP received = read + waiting (coalesce_fifo)";
+    assert!(
+        all[5].ends_with("1204 events were lost (0.120 % of all)") && all[6].ends_with(apart),
+        "{shown}"
+    );
+    assert_eq!(all[9], "  - and 1 more, marked “look” below");
     // Clauses behind the first of a line are under it.
     let lines: Vec<&str> = all.iter().copied().filter(|l| !l.starts_with(' ')).collect();
     assert_eq!(lines.len(), 13, "title, subtitle, two headings, nine lines:\n{shown}");

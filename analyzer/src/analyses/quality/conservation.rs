@@ -33,6 +33,44 @@ pub struct Balance {
     pub because: Vec<&'static str>,
 }
 
+/// A kind of balance of the whole recording that leaves more than [`UNEXPLAINED_SHARE`] unexplained.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Unexplained {
+    /// As in [`Balance::kind`].
+    pub kind: &'static str,
+    /// Differences of the units, summed without sign, bytes.
+    pub bytes: u64,
+    /// What the kernel's own numbers say, bytes.
+    pub bytes_expected: u64,
+    /// The one of the other; 1 where nothing was expected.
+    pub share: f64,
+    /// How far the comparisons that leave most of it can be trusted: confidence word.
+    pub confidence: &'static str,
+}
+
+impl Unexplained {
+    /// `12000 of 1000000 bytes (1.20 %) do not add up in received = read + waiting (coalesce_fifo)`
+    pub(super) fn words(&self) -> String {
+        let weak = match self.confidence {
+            "weak" => ", a weak comparison",
+            _ => "",
+        };
+        let equation = match self.kind {
+            "gro_head" => "a GRO head's growth = what was merged into it",
+            "gso_children" => "a packet cut = its segments",
+            "coalesce_fifo" => "what TCP received = read + waiting",
+            _ => "what snd_nxt advanced by = what TCP sent",
+        };
+        format!(
+            "{} of {} bytes ({:.2} %) do not add up in: {equation} ({}{weak})",
+            self.bytes,
+            self.bytes_expected,
+            self.share * 100.0,
+            self.kind
+        )
+    }
+}
+
 /// Edges of one kind between lives of skbs.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Links {
@@ -44,7 +82,7 @@ pub struct Links {
     pub by_confidence: BTreeMap<&'static str, u64>,
     /// Edges whose bytes do not add up.
     pub not_conserved: u64,
-    /// Edges of which a length is not known.
+    /// Edges whose bytes are not compared: a length is not known.
     pub not_comparable: u64,
 }
 
@@ -73,6 +111,31 @@ pub(super) fn balances(facts: &Facts) -> Vec<Balance> {
         }
     }
     by.into_values().collect()
+}
+
+/// Kinds of which much is unexplained, by comparisons that judge anything (not of unknown trust).
+pub(super) fn unexplained(balances: &[Balance]) -> Vec<Unexplained> {
+    let mut by: BTreeMap<&'static str, Vec<&Balance>> = BTreeMap::new();
+    for b in balances.iter().filter(|b| b.confidence != Confidence::Unknown.word()) {
+        by.entry(b.kind).or_default().push(b);
+    }
+    let of = |(kind, of): (&'static str, Vec<&Balance>)| {
+        let sum = |get: fn(&Balance) -> u64| of.iter().map(|b| get(b)).fold(0, u64::saturating_add);
+        let (bytes, bytes_expected) = (sum(|b| b.unexplained_bytes), sum(|b| b.bytes_expected));
+        let share = match bytes_expected {
+            0 => 1.0,
+            all => bytes as f64 / all as f64,
+        };
+        let most = of.iter().max_by_key(|b| b.unexplained_bytes)?;
+        (bytes > 0 && share > UNEXPLAINED_SHARE).then_some(Unexplained {
+            kind,
+            bytes,
+            bytes_expected,
+            share,
+            confidence: most.confidence,
+        })
+    };
+    by.into_iter().filter_map(of).collect()
 }
 
 pub(super) fn links(facts: &Facts) -> Vec<Links> {

@@ -1,7 +1,7 @@
 //! Can this capture be trusted? Losses, damage, coverage and clock, from the capture's own statements.
 //!
 //! Good: complete, nothing lost. Degraded: lost events below [`BAD_LOSS_SHARE`] of all, a format text missing,
-//! a slice of a recording, or losses of which it is not known whether they are of the slice.
+//! a slice of a recording, losses of which it is not known whether they are of the slice, or bytes that do not add up.
 //! Bad: more lost than that, cut, or a clock that does not measure time. A loss the kernel did not flag is told where packets
 //! have no end (`untold.rs`).
 
@@ -20,7 +20,7 @@ mod taps;
 mod tests;
 mod untold;
 
-pub use conservation::{Balance, Links, UNEXPLAINED_SHARE};
+pub use conservation::{Balance, Links, UNEXPLAINED_SHARE, Unexplained};
 pub use untold::Untold;
 pub(crate) use untold::{asked, unseen};
 
@@ -29,6 +29,9 @@ pub const BAD_LOSS_SHARE: f64 = 0.01;
 
 /// Share of packets that leave a device unseen, without a loss, from which it is called bad.
 pub const BAD_UNTOLD_SHARE: f64 = 0.1;
+
+/// Share of a byte balance that is unexplained from which it is called bad.
+pub const BAD_UNEXPLAINED_SHARE: f64 = 0.1;
 
 /// Level of trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -68,6 +71,8 @@ pub struct Quality {
     pub costly_stages: Vec<(String, f64)>,
     /// Byte conservation by kind, and by how far the comparison can be trusted.
     pub balances: Vec<Balance>,
+    /// Balances of the whole recording that leave much unexplained, by kind.
+    pub unexplained: Vec<Unexplained>,
     /// Links between lives of skbs, by kind.
     pub links: Vec<Links>,
     /// What the recording says of itself in sentences, and what became of packets joined to it.
@@ -165,10 +170,19 @@ pub fn answer(facts: &Facts) -> Quality {
     let events_whole = says.is_empty();
     if let Some(words) = taps::told(c) {
         level = level.max(Level::Degraded);
-        says.push(match events_whole {
-            true => format!("{words}; of the events none was lost"),
-            false => words,
+        says.push(words);
+    }
+    let balances = conservation::balances(facts);
+    let unexplained = conservation::unexplained(&balances);
+    for u in &unexplained {
+        level = level.max(match u.share < BAD_UNEXPLAINED_SHARE {
+            true => Level::Degraded,
+            false => Level::Bad,
         });
+        says.push(u.words());
+    }
+    if events_whole && !says.is_empty() {
+        says.push("of the events none was lost".into());
     }
     let clocks = ClockError::of(&facts.clock_skew);
     let mut sentence = match (says.is_empty(), lost_elsewhere > 0) {
@@ -206,7 +220,8 @@ pub fn answer(facts: &Facts) -> Quality {
         clocks,
         event_cost_ns: facts.event_cost_ns,
         costly_stages,
-        balances: conservation::balances(facts),
+        balances,
+        unexplained,
         links: conservation::links(facts),
         told: Told::default(),
         capture: c.clone(),

@@ -153,6 +153,7 @@ fn bytes_and_links_are_summed_by_kind_and_confidence() {
         rule: Rule::GroExit,
         bytes: None,
         conserved,
+        why: crate::reconstruct::lineage::Why::default(),
         confidence,
     };
     let mut f = whole();
@@ -285,4 +286,58 @@ fn packets_that_a_tap_lost_are_said_with_their_share() {
         "{said}"
     );
     assert!(said.contains("(70.6 %), 1 other interface too: a larger"), "{said}");
+}
+
+/// Bytes that do not add up are a loss of truth of a whole recording: said with kind, share and bytes, in the colour of such a loss.
+#[test]
+fn unexplained_bytes_are_said_with_their_kind_and_share() {
+    use crate::Confidence::{self, Strong, Unknown, Weak};
+    use crate::reconstruct::balances::tables::{BalanceKind, BalanceRow};
+    let with = |rows: &[(BalanceKind, u64, u64, Confidence)]| {
+        let row = |(kind, expected, apart, confidence): &(BalanceKind, u64, u64, Confidence)| BalanceRow {
+            kind: *kind,
+            connection: None,
+            bytes_expected: *expected,
+            bytes_found: expected.saturating_sub(*apart),
+            unexplained_bytes: *apart,
+            units: 1,
+            matched: 0,
+            confidence: *confidence,
+            because: "",
+        };
+        let mut f = whole();
+        f.balances = rows.iter().map(row).collect();
+        answer(&f)
+    };
+    let (fifo, sent) = (BalanceKind::CoalesceFifo, BalanceKind::TxPayload);
+    // One socket of two: 0.5 % of all is not above it. What cannot be judged is not.
+    let q = with(&[
+        (fifo, 1_000, 10, Strong),
+        (fifo, 1_000, 0, Strong),
+        (sent, 10, 10, Unknown),
+    ]);
+    assert_eq!((q.level, q.unexplained.len()), (Level::Good, 0));
+    let q = with(&[
+        (fifo, 1_000, 11, Strong),
+        (fifo, 1_000, 0, Weak),
+        (sent, 1_000, 0, Strong),
+    ]);
+    assert_eq!(q.level, Level::Degraded);
+    let says = "Mind that 11 of 2000 bytes (0.55 %) do not add up in: what TCP received = read + waiting (coalesce_fifo); of the events none was lost.";
+    assert!(q.sentence.starts_with(says), "{}", q.sentence);
+    let of: Vec<_> = q
+        .unexplained
+        .iter()
+        .map(|u| (u.kind, u.bytes, u.bytes_expected, u.confidence))
+        .collect();
+    assert_eq!(of, [("coalesce_fifo", 11, 2_000, "strong")]);
+    // More than a tenth is bad; so is what was never expected. A weak comparison is told as one.
+    let q = with(&[(fifo, 1_000, 101, Weak), (sent, 0, 5, Strong)]);
+    assert_eq!((q.level, q.unexplained.len()), (Level::Bad, 2));
+    assert!(
+        q.sentence
+            .contains("(coalesce_fifo, a weak comparison); 5 of 0 bytes (100.00 %)"),
+        "{}",
+        q.sentence
+    );
 }

@@ -1,6 +1,6 @@
 //! Data that TCP kept back though nothing was missing before it: its socket is only woken for so many bytes (SO_RCVLOWAT).
 //!
-//! Needs read units of `rx` (the stage `out_of_order`: readable only when a later segment was announced), `connections` of both ends, `retransmits`, `drops`. Told where the
+//! Needs read units of `rx` (readable only when a later segment was announced: the stage `out_of_order`; `ready`, where ACKs say that nothing was missing), `connections` of both ends, `retransmits`, `drops`. Told where the
 //! sender is in the recording, sent nothing on that connection again but tail loss probes, and nothing of it was dropped: then no segment was missing.
 //! Who is not woken does not read, and his ACKs are delayed, so that a sender probes. net/ipv4/tcp_input.c `tcp_data_ready` announces nothing below the mark.
 
@@ -43,7 +43,12 @@ pub(super) fn low_water(facts: &Facts, read: &[&RxRow]) -> Option<LowWater> {
             by.entry(c).or_default().push(r);
         }
     }
-    let held = |r: &RxRow| r.stage(Stage::OutOfOrder).unwrap_or(0);
+    let held = |r: &RxRow| {
+        let ready = r.stage(Stage::Ready).filter(|ns| *ns >= HELD_NS);
+        r.stage(Stage::OutOfOrder)
+            .unwrap_or(0)
+            .saturating_add(ready.unwrap_or(0))
+    };
     let dropped: FxHashSet<ConnectionId> = facts
         .drops
         .iter()

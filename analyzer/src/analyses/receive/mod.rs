@@ -19,6 +19,7 @@ use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
 mod blamed;
+mod busy_with;
 mod holes;
 mod low_water;
 mod read_of;
@@ -28,6 +29,7 @@ mod small_reads;
 mod tests;
 
 pub use blamed::{BLAMED, Blamed};
+pub use busy_with::BusyWith;
 pub use holes::Holes;
 pub use low_water::LowWater;
 pub use read_of::ReadOf;
@@ -103,6 +105,8 @@ pub struct Receive {
     pub blamed: Vec<Blamed>,
     /// The other connections that readers slept in a read of, where that is most of their sleep.
     pub read_of: Option<ReadOf>,
+    /// The other connections that readers were at while they ran, where that is most of it.
+    pub busy_with: Option<BusyWith>,
     /// The units with the largest total, worst first.
     pub worst: Vec<Example>,
     /// The reader that took a few bytes with most calls, while more lay there.
@@ -152,6 +156,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         reader: readers::reader(facts, units.rows()),
         blamed,
         read_of: read_of::read_of(facts, units.rows()),
+        busy_with: busy_with::busy_with(facts, units.rows()),
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),
         low_water: low_water::low_water(facts, units.rows()),

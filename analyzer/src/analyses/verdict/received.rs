@@ -5,7 +5,7 @@ use super::sentences::{capital, certainty, counted, duration, less_certain, or_d
 use super::turns::HELD_OFF;
 use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
 use crate::analyses::application::HELD_OFF_NS;
-use crate::analyses::receive::{Blamed, Holes, LowWater, ReadOf, Receive};
+use crate::analyses::receive::{Blamed, BusyWith, Holes, LowWater, ReadOf, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
@@ -40,7 +40,15 @@ fn meaning(r: &Receive, stage: &StageTimes) -> String {
     if let Some(of) = r.read_of.as_ref().filter(|_| stage.stage == Stage::ReaderAsleep.name()) {
         return read_of_words(of);
     }
-    if let Some(of) = r.low_water.as_ref().filter(|_| stage.stage == Stage::OutOfOrder.name()) {
+    if let Some(of) = r
+        .busy_with
+        .as_ref()
+        .filter(|_| stage.stage == Stage::ReaderRunning.name())
+    {
+        return busy_with(of);
+    }
+    let kept = [Stage::OutOfOrder.name(), Stage::Ready.name()].contains(&stage.stage);
+    if let Some(of) = r.low_water.as_ref().filter(|_| kept) {
         return low_water(of);
     }
     let of = || r.blamed.iter().filter(|b| b.stage == stage.stage);
@@ -81,6 +89,20 @@ fn read_of_words(of: &ReadOf) -> String {
         false => format!(" in {:.0} % of it", of.share * 100.0),
     };
     format!("readable, but the reader slept{share} in a read {which}")
+}
+
+/// `readable, but the reader was busy with others: proxy/7 on a CPU in 83 % of it at 2 other connections, most at ... (12.0 ms)`
+fn busy_with(of: &BusyWith) -> String {
+    let which = match (of.connections, of.first.as_str()) {
+        (0, _) | (_, "") => "other sockets".to_owned(),
+        (1, first) => format!("another connection ({first})"),
+        (n, first) => format!("{n} other connections, most at {first} ({})", duration(of.first_ns)),
+    };
+    format!(
+        "readable, but the reader was busy elsewhere: {}, on a CPU, for {:.0} % of it at {which}",
+        of.task,
+        of.share * 100.0
+    )
 }
 
 /// Who had most of the CPU in a stage in which units wait for one, and in how much of all units' time there that was so; of a run queue

@@ -104,6 +104,7 @@ fn receive(rcvq: i64) -> Receive {
         blamed: vec![],
         read_of: None,
         low_water: None,
+        busy_with: None,
         small_reads: None,
         holes: vec![],
         worst: vec![],

@@ -115,6 +115,9 @@ fn rows_of_rx(facts: &Facts, wanted: &Wanted<'_>) -> Vec<RxRow> {
         // Of a socket that may be cut.
         asleep_on: None,
         asleep_on_ns: 0,
+        busy_ns: 0,
+        busy_on: None,
+        busy_on_ns: 0,
         observer_ns: None,
         ..r.clone()
     };

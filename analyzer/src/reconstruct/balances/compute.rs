@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::sent;
 use super::tables::{BalanceKind, BalanceRow};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
@@ -12,7 +13,7 @@ use crate::reconstruct::lineage::tables::Conserved;
 use crate::reconstruct::lineage::{Unit, UnitKind};
 use crate::reconstruct::receive::StreamBytes;
 use crate::reconstruct::tcp::tables::{ConnectionRow, SampleRow};
-use crate::reconstruct::transmit::tables::{TxKind, TxRow};
+use crate::reconstruct::transmit::tables::TxRow;
 
 /// `data_len` of tcp_probe has 16 bits: a difference of exact multiples of this is its, whatever else could be.
 const PROBED_MODULO: u64 = 65_536;
@@ -52,57 +53,36 @@ pub fn compute(i: &Inputs<'_>) -> Vec<BalanceRow> {
     sums.into_values().collect()
 }
 
-/// What snd_nxt advanced by from one probe to the next was sent in between. Both happen under the socket's lock.
+/// What snd_nxt advanced by from one probe to the next was sent in between.
 fn payloads(sums: &mut Sums, i: &Inputs<'_>) {
-    let (samples, tx, lost) = (i.samples, i.tx, i.lost);
-    let mut sent: FxHashMap<ConnectionId, Vec<(i64, Option<u32>)>> = FxHashMap::default();
-    // What a queue of this host refused in the send itself did not advance snd_nxt: that its bytes came again is known by snd_nxt standing still.
-    let counted = |r: &&TxRow| matches!(r.kind, TxKind::Tcp | TxKind::TcpUnknown) && !r.refused;
-    for r in tx.iter().filter(counted) {
-        if let Some(c) = r.connection {
-            sent.entry(c).or_default().push((r.t_sched_ns, r.bytes));
-        }
-    }
-    for of in sent.values_mut() {
-        of.sort_unstable_by_key(|s| s.0);
-    }
-    // Last sample, and how many of the frames came before it.
-    let mut at: FxHashMap<ConnectionId, (u32, usize)> = FxHashMap::default();
-    for s in samples {
-        let of = sent.get(&s.connection).map_or(&[][..], |of| of);
-        let before = of.partition_point(|(ts, _)| *ts < s.time_ns);
-        let Some((nxt, from)) = at.insert(s.connection, (s.snd_nxt, before)) else {
-            continue;
-        };
-        let advanced = s.snd_nxt.wrapping_sub(nxt);
-        let frames = of.get(from..before).unwrap_or(&[]);
-        if frames.is_empty() && advanced == 0 || advanced >= 1 << 31 {
-            continue;
-        }
-        let r = row(sums, BalanceKind::TxPayload, Some(s.connection));
-        let found: u64 = frames.iter().filter_map(|f| f.1).map(u64::from).sum();
-        r.units += 1;
-        r.bytes_expected += u64::from(advanced);
-        r.bytes_found += found;
-        let apart = u64::from(advanced).abs_diff(found);
-        r.unexplained_bytes += apart;
-        r.matched += u64::from(apart == 0);
-        let unsized_frames = frames.iter().any(|f| f.1.is_none());
-        r.confidence = r
-            .confidence
-            .min(match (lost || of.is_empty(), unsized_frames || !i.named) {
+    sent::windows(
+        i.samples,
+        i.tx,
+        |_| None,
+        |w| {
+            let r = row(sums, BalanceKind::TxPayload, Some(w.connection));
+            let found = w.found();
+            r.units += 1;
+            r.bytes_expected += w.advanced;
+            r.bytes_found += found;
+            let apart = w.advanced.abs_diff(found);
+            r.unexplained_bytes += apart;
+            r.matched += u64::from(apart == 0);
+            let unsized_frames = w.unsized_frames();
+            r.confidence = r.confidence.min(match (i.lost || w.none, unsized_frames || !i.named) {
                 (true, _) => Confidence::Unknown,
                 (_, true) => Confidence::Weak,
                 _ => Confidence::Strong,
             });
-        if apart > 0 {
-            r.because = match (lost, unsized_frames) {
-                (true, _) => "events were lost: frames or probes may be missing",
-                (_, true) => "the payload of some frames is not known",
-                _ => "frames of this socket were not recognised, or are another's",
-            };
-        }
-    }
+            if apart > 0 {
+                r.because = match (i.lost, unsized_frames) {
+                    (true, _) => "events were lost: frames or probes may be missing",
+                    (_, true) => "the payload of some frames is not known",
+                    _ => "frames of this socket were not recognised, or are another's",
+                };
+            }
+        },
+    );
 }
 
 /// Share of a socket's received bytes that its FIFO does not explain; `None` when that was not compared.

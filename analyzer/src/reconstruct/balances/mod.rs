@@ -14,6 +14,7 @@
 //! Rules: RECONSTRUCTION 0 (9), 3a, 3d.
 
 mod compute;
+pub mod sent;
 pub mod tables;
 #[cfg(test)]
 mod tests;

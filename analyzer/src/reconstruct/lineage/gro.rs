@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::{Unit, UnitKind};
+use super::why::Why;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
@@ -216,6 +217,7 @@ impl Gro {
             rule,
             bytes: None,
             conserved: Conserved::Unknown,
+            why: Why::default(),
             confidence,
         });
     }
@@ -285,6 +287,7 @@ impl Gro {
                 rule: Rule::GroGrowth,
                 bytes: None,
                 conserved: Conserved::Unknown,
+                why: Why::default(),
                 confidence: Confidence::Strong,
             });
         }

@@ -16,16 +16,21 @@
 //! ```
 //! The parent of a merge is what survives, the parent of a cut or a copy is what it came from. An edge is as sure as its
 //! rule, and byte conservation is the arbiter: where lengths are known and do not add up, the edge says so and is weak.
+//! Of what TCP sent no event has the original's length: `snd_nxt` and the first sending tell it (`sent.rs`).
 //! A forward (bridge, router, veth) keeps the life, so it is a hop and no edge. Rules: RECONSTRUCTION 3a.
 
 mod cut;
 mod gro;
+mod sent;
 mod split;
 pub mod tables;
 #[cfg(test)]
 mod tests;
 mod tracker;
 mod unit;
+mod why;
 
+pub use sent::Sent;
 pub use tracker::{Lineage, walk};
 pub use unit::{Unit, UnitKind};
+pub use why::Why;

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::cut::{Cut, MOST_HEADERS, Verdict};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::{Unit, UnitKind};
+use super::why::Why;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
@@ -207,6 +208,7 @@ impl Splits {
                 rule,
                 bytes: None,
                 conserved: Conserved::Unknown,
+                why: Why::default(),
                 confidence: Confidence::Strong,
             });
             let full = whole.is_some() || short || self.complete_but_dropped(way, known);

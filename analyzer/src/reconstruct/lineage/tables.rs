@@ -1,5 +1,6 @@
 //! Rows of the view `lineage`.
 
+use super::why::Why;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::table::{Cell, TableDef, col};
@@ -122,10 +123,12 @@ pub struct LineageRow {
     pub kind: LineageKind,
     /// What tells it.
     pub rule: Rule,
-    /// Payload that moved along it; `None` when no event tells.
+    /// Payload that moved along it (of a tap: the frame with its headers); `None` when no event tells.
     pub bytes: Option<u32>,
     /// Whether the bytes of its unit add up.
     pub conserved: Conserved,
+    /// Why that is not known, or not so, where the edge itself says it.
+    pub why: Why,
     /// How sure it is.
     pub confidence: Confidence,
 }
@@ -170,15 +173,25 @@ pub static LINEAGE: TableDef<LineageRow> = TableDef {
             "bytes",
             "bytes",
             U64,
-            "payload that moved along it; empty when no event tells",
+            "payload that moved along it (tap: the frame with its headers); empty when no event tells",
             |r, _| r.bytes.into()
         ),
         col!(
             "conserved",
             "",
             Str,
-            "yes: the bytes of all edges of this head or packet add up to its own; no: they do not (the edge is weak then); unknown: a length is not known",
+            "yes: the bytes of all edges of this head or packet add up to its own (fclone: all frames between two tcp_probe to what snd_nxt advanced by; sent again: the same as at first); no: they do not (the edge is weak then); unknown: a length is not known, see because",
             |r, _| Cell::str(r.conserved.word())
+        ),
+        col!(
+            "because",
+            "",
+            Str,
+            "why the bytes are not compared, or do not add up; empty when they add up",
+            |r, _| match r.because() {
+                "" => Cell::Null,
+                why => Cell::str(why),
+            }
         ),
         col!(
             "confidence",

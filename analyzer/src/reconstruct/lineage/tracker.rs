@@ -15,9 +15,11 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use rustc_hash::FxHashMap;
 
 use super::gro::{Given, Gro, Place};
+use super::sent::{self, Sent};
 use super::split::{Segment, Splits};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::Unit;
+use super::why::Why;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow, Trace};
@@ -133,6 +135,7 @@ impl Edges<'_> {
             },
             bytes: None,
             conserved: Conserved::Unknown,
+            why: Why::default(),
             confidence: c.confidence,
         }));
         // A part may be among what was lost while its whole lived.
@@ -147,15 +150,16 @@ impl Edges<'_> {
 }
 
 impl Lineage {
-    /// Adds what TCP put behind other skbs in receive queues, and puts all edges in order of time; those of times in which events are missing,
+    /// Says of what TCP sent how many bytes it was, and whether these are what it had. Adds what TCP put behind other skbs in receive queues, and puts all edges in order of time; those of times in which events are missing,
     /// and of lives in doubt, are weak. Whether their bytes add up is judged by socket: `fifo` says what of the bytes of a head's socket is
     /// unexplained, as a share of all.
     pub fn finish(
         &mut self,
         coalesced: &[Coalesced],
-        (identity, lost): (&Identity, &Lost),
+        (identity, lost, of_tcp): (&Identity, &Lost, Sent<'_>),
         fifo: impl Fn(SkbId) -> Option<f64>,
     ) {
+        sent::bytes(&mut self.rows, identity, lost, of_tcp);
         self.rows.extend(coalesced.iter().map(|c| {
             let conserved = match fifo(c.head) {
                 Some(0.0) => Conserved::Yes,
@@ -170,6 +174,7 @@ impl Lineage {
                 rule: Rule::ByteFifo,
                 bytes: Some(c.bytes),
                 conserved,
+                why: Why::default(),
                 confidence: match conserved {
                     Conserved::No => c.confidence.min(Confidence::Weak),
                     _ => c.confidence,
@@ -284,8 +289,10 @@ impl Edges<'_> {
                 child: tap,
                 kind: LineageKind::Tap,
                 rule: Rule::TapBeforeXmit,
-                bytes: None,
+                // Cloned from it right before: `dev_queue_xmit_nit` in `xmit_one`.
+                bytes: Some(len),
                 conserved: Conserved::Unknown,
+                why: Why::Shared,
                 confidence: Confidence::Strong,
             });
         }
@@ -340,6 +347,7 @@ impl Edges<'_> {
             rule: Rule::RetransmitFollows,
             bytes: None,
             conserved: Conserved::Unknown,
+            why: Why::default(),
             confidence: Confidence::Strong,
         });
     }

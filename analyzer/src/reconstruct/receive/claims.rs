@@ -52,9 +52,12 @@ impl Ledger<'_> {
         if let Some(first) = self.acks.first_byte(c).filter(|_| !f.bytes.cut) {
             f.proof.begin(first);
         }
-        f.proof.acked(e.ts, acked.merged_ns, acked.una);
+        let place = f.proof.acked(e.ts, acked.merged_ns, acked.una);
         if acked.merged_ns.is_some() {
             return;
+        }
+        if let Some(place) = place {
+            f.stands(place, e.ts);
         }
         if !reading {
             f.anchor(acked.una, &self.units);
@@ -267,7 +270,7 @@ impl Ledger<'_> {
         });
         for a in announced {
             if let Some(u) = self.units.get_mut(a).filter(|u| u.ready.is_none()) {
-                (u.ready, u.held) = (Some(e.ts), a != id);
+                (u.ready, u.held) = (Some(e.ts), a != id && !u.low_water);
             }
         }
     }

@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use super::line::Line;
+use super::low_water::Stand;
 use super::order::Release;
 use super::proof::Proof;
 use super::readable::{Filled, Through};
@@ -83,6 +84,8 @@ pub struct Fifo {
     pub(super) through: Option<Through>,
     /// What ACKs prove.
     pub(super) proof: Proof,
+    /// When nothing was missing, and when something was.
+    pub(super) stand: Stand,
     /// What the socket holds and what waits here are the same bytes, as far as events tell.
     pub(super) aligned: bool,
     /// When the first and the last of the units that reads took bytes of became readable, since this was asked last.
@@ -109,6 +112,7 @@ impl Fifo {
             guess: None,
             through: None,
             proof: Proof::default(),
+            stand: Stand::default(),
             aligned,
             reached: None,
             bytes: StreamBytes {
@@ -178,6 +182,7 @@ impl Fifo {
     /// A copy names a unit: what it takes. Units before it in the line were read already, whatever the bytes counted said,
     /// unless their order is in doubt: then it is read out of its turn.
     pub fn named(&mut self, unit: UnitId, units: &mut Units) -> Named {
+        self.kept_back(unit, units);
         let Some(u) = units.get_mut(unit) else {
             return Named::Strange;
         };
@@ -254,6 +259,7 @@ impl Fifo {
             let since = self.since(unit, ts, is_named || (self.aligned && !doubtful));
             self.reached = Some(self.reached.map_or((since, since), |r| (r.0, r.1.max(since))));
             self.touched |= doubtful;
+            self.stand.took(unit, is_named, self.aligned && !doubtful);
             if is_named {
                 unit.named_bytes = unit.named_bytes.saturating_add(n);
             } else if !self.aligned {

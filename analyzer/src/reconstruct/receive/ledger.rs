@@ -2,6 +2,7 @@
 
 use super::tables::{RxEnd, RxRow, RxStart, Stage, StageTimes};
 use super::unit::Unit;
+use crate::confidence::Confidence;
 use crate::name::Name;
 use crate::nearby::Nearby;
 use crate::reconstruct::comms::Comms;
@@ -186,10 +187,17 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         asleep_in_ns: slept.ns,
         asleep_on: asleep_on.map(|a| a.0),
         asleep_on_ns: asleep_on.map_or(0, |a| a.1),
+        busy_ns: 0,
+        busy_on: None,
+        busy_on_ns: 0,
         read_cpu: u.clock.filter(|_| end == RxEnd::Read).map(|c| c.cpu()),
         read_by: u.read_by.filter(|_| end == RxEnd::Read),
         nested_ns: u.nested,
         observer_ns: None,
-        confidence: u.confidence,
+        // That it was a hole that it waited for is by order alone.
+        confidence: match u.held && !u.hole && parts.get(Stage::OutOfOrder).is_some() {
+            true => u.confidence.min(Confidence::Strong),
+            false => u.confidence,
+        },
     }
 }

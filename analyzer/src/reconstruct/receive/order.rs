@@ -53,6 +53,9 @@ impl Fifo {
         };
         let mut all = vec![unit];
         all.extend(self.held.drain(|id, place| is_at(units, id, Place::Held(place))));
+        if self.woken_late(&mut all, units) {
+            return self.in_order(all, after, units);
+        }
         let doubted = self.doubts_remain(units);
         let from = self.line.end();
         for id in &all {

@@ -63,9 +63,9 @@ impl Proof {
         let n = self.announced.partition_point(|t| *t < at);
         self.announced.get(n.checked_sub(1)?).copied()
     }
-    /// An ACK was sent at `sent`; as processed (at `merged`, where others may be merged into it) it said `una`.
-    pub(super) fn acked(&mut self, sent: i64, merged: Option<i64>, una: u32) {
-        let Some(base) = self.base else { return };
+    /// An ACK was sent at `sent`; as processed (at `merged`, where others may be merged into it) it said `una`: which place that is.
+    pub(super) fn acked(&mut self, sent: i64, merged: Option<i64>, una: u32) -> Option<i64> {
+        let base = self.base?;
         // As near to what was said last as 32 bits tell.
         let last = self.known.back().map_or(self.read, |k| k.place);
         let place = last + i64::from(una.wrapping_sub(base).wrapping_sub(last as u32) as i32);
@@ -84,6 +84,7 @@ impl Proof {
             ),
             None => {}
         }
+        Some(place)
     }
     /// The sequence number of the first byte, unless it is known otherwise.
     pub(super) fn begin(&mut self, first: u32) {

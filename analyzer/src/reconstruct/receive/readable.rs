@@ -78,7 +78,7 @@ impl Fifo {
     }
 
     /// Whether a unit waits in the line.
-    fn in_line(&self, id: UnitId, units: &Units) -> bool {
+    pub(super) fn in_line(&self, id: UnitId, units: &Units) -> bool {
         let place = units.get(id).and_then(|u| u.place);
         matches!(place, Some(Place::Line(at)) if at >= self.line.start() && self.line.from(at).next() == Some(id))
     }

@@ -22,9 +22,10 @@ pub enum Stage {
     Protocol,
     /// In the socket's backlog because a task held the socket lock.
     Backlog,
-    /// Held by TCP until a later segment made the socket readable: a segment before it was missing (or SO_RCVLOWAT).
+    /// Held by TCP until a later segment made the socket readable: a segment before it was missing (or, where no ACK of a recorded peer
+    /// says that none was, SO_RCVLOWAT).
     OutOfOrder,
-    /// Transport protocol until the socket was marked readable (an ACK may be sent in here).
+    /// Transport protocol until the socket was marked readable (an ACK may be sent in here; with SO_RCVLOWAT it waits for so many bytes).
     Ready,
     /// In the receive queue while the reader slept: busy elsewhere, or not yet woken.
     ReaderAsleep,
@@ -110,8 +111,12 @@ impl Stage {
             Stage::BatchWait => "received, waiting for the batch's earlier packets to get through",
             Stage::Protocol => "to the transport protocol",
             Stage::Backlog => "socket backlog: a task held the socket lock",
-            Stage::OutOfOrder => "held by TCP until a missing segment came (out of order, or SO_RCVLOWAT)",
-            Stage::Ready => "transport protocol to socket readable; an ACK may be sent in here",
+            Stage::OutOfOrder => {
+                "held by TCP until a missing segment came (out of order; or SO_RCVLOWAT, where no ACK tells which)"
+            }
+            Stage::Ready => {
+                "transport protocol to socket readable; an ACK may be sent in here, and SO_RCVLOWAT waits for so many bytes"
+            }
             Stage::ReaderAsleep => "readable, but the reader slept: busy elsewhere, or not yet woken",
             Stage::Wakeup => "reader woken, not yet runnable (IPI)",
             Stage::IdleExit => "reader runnable, its CPU leaving idle",

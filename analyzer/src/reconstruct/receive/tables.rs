@@ -63,6 +63,12 @@ pub struct RxRow {
     pub asleep_on: Option<ConnectionId>,
     /// ns of `asleep_in_ns` of that sleep.
     pub asleep_on_ns: i64,
+    /// ns of `stage_reader_running_ns` in which the reader was at other sockets: in calls on one, and between two calls on the same.
+    pub busy_ns: i64,
+    /// The TCP socket that it was at for most of that; `None`: none.
+    pub busy_on: Option<ConnectionId>,
+    /// ns of `busy_ns` at it.
+    pub busy_on_ns: i64,
     /// CPU of the thread that read it; `None`: not read, or softirqs were not recorded.
     pub read_cpu: Option<u16>,
     /// What says that it was read; `None`: not seen read.
@@ -167,12 +173,12 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_out_of_order_ns",
             OutOfOrder,
-            "held by TCP until a missing segment came (out of order, or SO_RCVLOWAT)"
+            "held by TCP until a missing segment came (out of order; or SO_RCVLOWAT, where no ACK tells which: strong at most then)"
         ),
         stage_col!(
             "stage_ready_ns",
             Ready,
-            "transport protocol to socket readable; an ACK may be sent in here"
+            "transport protocol to socket readable; an ACK may be sent in here; with SO_RCVLOWAT, until so many bytes were there"
         ),
         stage_col!(
             "stage_reader_asleep_ns",
@@ -280,6 +286,27 @@ pub static RX: TableDef<RxRow> = TableDef {
             I64,
             "the part of asleep_in_ns that this sleep had; empty as asleep_on",
             |r, _| r.asleep_on.map(|_| r.asleep_on_ns).into()
+        ),
+        col!(
+            "busy_ns",
+            "ns",
+            I64,
+            "part of stage_reader_running_ns in which the reader was at other sockets: in calls on one, and running between two calls on the same; empty: in none that was recorded",
+            |r, _| (r.busy_ns > 0).then_some(r.busy_ns).into()
+        ),
+        col!(
+            "busy_on",
+            "id",
+            U64,
+            "the other TCP socket, as in connections, that it was at for most of that; empty as busy_ns, or of another protocol",
+            |r, _| r.busy_on.map(|c| c.0).into()
+        ),
+        col!(
+            "busy_on_ns",
+            "ns",
+            I64,
+            "the part of busy_ns at it; empty as busy_on",
+            |r, _| r.busy_on.map(|_| r.busy_on_ns).into()
         ),
         col!(
             "read_cpu",

@@ -68,6 +68,12 @@ pub struct Unit {
     pub backlog: bool,
     /// Announced only by a later segment's `sk_data_ready`.
     pub held: bool,
+    /// While it waited nothing was missing: its socket is woken for so many bytes only (SO_RCVLOWAT).
+    pub low_water: bool,
+    /// ACKs, or the order of reads, say that it lay behind a hole.
+    pub hole: bool,
+    /// The unit whose announcement seems to have released it.
+    pub by: Option<UnitId>,
     /// A read left it that took all that was readable, though an announcement had seemed to release it.
     pub spared: bool,
     /// ACKs leave one announcement that can have released it.
@@ -152,6 +158,9 @@ impl Unit {
             recv_in_task: false,
             backlog: false,
             held: false,
+            low_water: false,
+            hole: false,
+            by: None,
             spared: false,
             proven: false,
             ready: None,

@@ -43,6 +43,7 @@ use crate::facts::SkbId;
 use crate::ingest::{StatRow, Trace};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Routes;
+use crate::reconstruct::tcp::tables::RetransmitRow;
 
 /// Of most lives one is seen.
 const FREES: [&str; 2] = ["skb:consume_skb", "skb:kfree_skb"];
@@ -119,6 +120,11 @@ impl Identity {
         let at = self.clones.binary_search_by_key(&clone, |c| c.clone).ok()?;
         self.clones.get(at).map(|c| c.original)
     }
+    /// Whether a companion was sent for an original that had been sent before.
+    pub fn sent_again(&self, clone: SkbId) -> bool {
+        let at = self.clones.binary_search_by_key(&clone, |c| c.clone).ok();
+        at.and_then(|at| self.clones.get(at)).is_some_and(|c| c.again)
+    }
     /// The life that the event at a position names.
     #[inline]
     pub fn of(&self, index: u32) -> Option<SkbId> {
@@ -127,6 +133,12 @@ impl Identity {
             .copied()
             .filter(|i| *i != u32::MAX)
             .map(SkbId)
+    }
+    /// Says which originals were sent again.
+    pub fn name_originals(&self, again: &mut [RetransmitRow]) {
+        for r in again {
+            r.original = self.of(r.index);
+        }
     }
     /// No event will be asked for any more.
     pub fn forget_events(&mut self) {

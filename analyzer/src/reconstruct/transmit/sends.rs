@@ -253,6 +253,8 @@ pub struct Send {
     pub connection: ConnectionId,
     /// Begin of the system call; where that was not seen, of its last round, and then the link is weak.
     pub at_ns: i64,
+    /// The last of its bytes were taken by then.
+    pub by_ns: i64,
     /// Sending thread.
     pub pid: i32,
     /// How sure socket and begin are.
@@ -265,15 +267,18 @@ pub(super) fn sends<'a>(
     appends: &'a [Append],
     calls: &'a [Call],
 ) -> impl Iterator<Item = Send> + 'a {
-    let first = appends.chunk_by(|a, b| a.call == b.call).filter_map(|of| of.first());
-    first.filter_map(move |a| {
-        let call = calls.get(a.call as usize)?;
-        let begun = call.enter.filter(|_| !call.cut);
-        Some(Send {
-            connection,
-            at_ns: begun.unwrap_or(a.from),
-            pid: call.pid,
-            link: if begun.is_some() { call.link } else { Confidence::Weak },
+    let of_call = appends.chunk_by(|a, b| a.call == b.call);
+    of_call
+        .filter_map(|of| of.first().zip(of.last()))
+        .filter_map(move |(a, last)| {
+            let call = calls.get(a.call as usize)?;
+            let begun = call.enter.filter(|_| !call.cut);
+            Some(Send {
+                connection,
+                at_ns: begun.unwrap_or(a.from),
+                by_ns: last.by,
+                pid: call.pid,
+                link: if begun.is_some() { call.link } else { Confidence::Weak },
+            })
         })
-    })
 }

@@ -9,6 +9,7 @@ use crate::testing::{Ctx, FCLONE, N, S, Script};
 mod again;
 mod binding;
 mod censored;
+mod edges;
 mod fair_queue;
 mod last_send;
 mod old_kernels;

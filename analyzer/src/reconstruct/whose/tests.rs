@@ -162,6 +162,7 @@ fn when_a_frame_left_and_how_long_it_is_tells_what_it_carries() {
             rule: Rule::FcloneDistance,
             bytes: None,
             conserved: Conserved::Unknown,
+            why: crate::reconstruct::lineage::Why::default(),
             confidence: crate::Confidence::Certain,
         });
     }

@@ -147,10 +147,10 @@ fn links(links: &[Links]) -> Table {
             Column::number("weak"),
             Column::number("unknown"),
             Column::number("bytes do not add up"),
-            Column::number("bytes not known"),
+            Column::number("bytes not compared"),
         ],
         rows: links.iter().map(row).collect(),
-        note: Some("A link whose bytes do not add up is weak. Rows: netmortem show lineage INPUT".into()),
+        note: Some("A link whose bytes do not add up is weak. Not compared: a length is in no event; why is in `because` of the rows: netmortem show lineage INPUT".into()),
     }
 }
 

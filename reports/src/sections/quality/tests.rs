@@ -102,6 +102,17 @@ fn a_complete_recording_has_no_picture_of_gaps_and_is_good() {
     }
     facts.capture.gaps.clear();
     facts.gaps.clear();
+    // Every event is there, and a hundredth of the bytes that were received is unexplained: that is not good.
+    let strip = |section: &Section| match section.blocks.first() {
+        Some(Block::Strip(strip)) => (strip.severity, strip.sentence.as_str().to_owned()),
+        _ => panic!("no strip"),
+    };
+    let (severity, says) = strip(&built(&facts));
+    assert_eq!(severity, Severity::Notice);
+    let unexplained =
+        "10000 of 1000000 bytes (1.00 %) do not add up in: what TCP received = read + waiting (coalesce_fifo)";
+    assert!(says.contains(unexplained), "{says}");
+    facts.balances.clear();
     let section = built(&facts);
     assert!(section.lead.as_str().ends_with("; none was lost."));
     assert!(matches!(section.blocks.first(), Some(Block::Strip(strip)) if strip.severity == Severity::Good));

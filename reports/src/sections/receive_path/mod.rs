@@ -6,7 +6,7 @@
 //! ```
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::receive::{Blamed, Example, Receive};
+use netmortem_analyzer::analyses::receive::{Blamed, BusyWith, Example, Receive};
 
 use super::ledger::{Ledger, weak};
 use super::shared::{had_cpu, id_cell, name_cell, spoken, truncation, unanswered, words};
@@ -71,6 +71,20 @@ fn excluded(receive: &Receive) -> String {
     format!("{none}{}", weak(of("not_solid")))
 }
 
+/// What readers on a CPU did that had not read yet.
+fn busy(of: &BusyWith) -> Text {
+    let at = match of.first.as_str() {
+        "" => String::new(),
+        first => format!(", {} of it at {first}", format::duration(of.first_ns)),
+    };
+    Text::from(format!(
+        "Readers that were on a CPU and had not read yet were busy elsewhere for {} ({} of the time for which they ran): in calls on other sockets, and between two on the same; most of it {}{at}. Rows: busy_ns, busy_on of netmortem show rx INPUT",
+        format::duration(of.ns),
+        format::percent(of.share),
+        of.task
+    ))
+}
+
 fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     let confidence: Vec<String> = receive
         .by_confidence
@@ -94,6 +108,9 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
     ];
     if !receive.blamed.is_empty() {
         blocks.push(Block::Table(blamed(receive)));
+    }
+    if let Some(of) = &receive.busy_with {
+        blocks.push(Block::Paragraph(busy(of)));
     }
     blocks.extend(ledger.pictures(&[
         (&receive.total, "whole time"),

@@ -211,3 +211,32 @@ fn who_is_left_out_of_the_percentiles_is_said() {
     let expected = "Left out of every percentile, because their whole time is not known: 8 not read by its end. 40 more have weak or unknown links: only in what is said “of all”.";
     assert_eq!(said[1], expected);
 }
+
+/// Who was busy, for how long, and at what, with the name of the rows.
+#[test]
+fn a_reader_busy_elsewhere_is_named_with_what_it_was_at() {
+    let mut facts = fixture::facts();
+    use netmortem_analyzer::ConnectionId;
+    use netmortem_analyzer::reconstruct::receive::tables::{RxEnd, Stage};
+    for r in facts.rx.iter_mut().filter(|r| r.end == RxEnd::Read) {
+        r.stages.set(Stage::ReaderRunning, Some(10_000));
+        (r.busy_ns, r.busy_on, r.busy_on_ns) = (8_000, Some(ConnectionId(0)), 6_000);
+    }
+    let answers = fixture::answers(&facts);
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let says = section.blocks.iter().find_map(|block| match block {
+        Block::Paragraph(text) => Some(text.as_str()).filter(|t| t.contains("busy elsewhere")),
+        _ => None,
+    });
+    let says = says.unwrap().replace(['\u{202f}', '\u{a0}'], " ");
+    assert!(
+        says.contains("(80.0 % of the time for which they ran)") && says.contains("busy_on"),
+        "{says}"
+    );
+    let (built, _) = built();
+    let none = |block: &Block| !matches!(block, Block::Paragraph(t) if t.as_str().contains("busy elsewhere"));
+    assert!(built.blocks.iter().all(none));
+}

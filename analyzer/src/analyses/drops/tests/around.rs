@@ -58,6 +58,7 @@ fn what_a_tunnel_put_in_and_did_not_take_out_is_inside() {
             rule: Rule::SegmentOrder,
             bytes: None,
             conserved: Conserved::Yes,
+            why: crate::reconstruct::lineage::Why::default(),
             confidence: Confidence::Strong,
         });
         group(&f).inside

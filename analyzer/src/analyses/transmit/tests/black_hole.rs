@@ -90,6 +90,7 @@ fn large_segments_to_one_peer_vanish_and_small_ones_do_not() {
             rule: Rule::SegmentOrder,
             bytes: Some(1448),
             conserved: Conserved::Yes,
+            why: crate::reconstruct::lineage::Why::default(),
             confidence: crate::Confidence::Certain,
         });
     }

@@ -142,6 +142,7 @@ impl Case {
             rule: Rule::SegmentOrder,
             bytes: Some(bytes - 66),
             conserved: Conserved::Yes,
+            why: crate::reconstruct::lineage::Why::default(),
             confidence: Confidence::Certain,
         });
         child

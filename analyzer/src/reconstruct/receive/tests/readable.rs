@@ -275,3 +275,48 @@ fn what_comes_in_order_behind_it_bounds_when_it_was_readable() {
         assert_eq!(got, (Some(300), Some(wait), Certain));
     }
 }
+
+/// Nothing was missing: three units that are read before the one that announced them, as SO_RCVLOWAT wants so many bytes. They waited to be
+/// readable, in order, and were not out of order; one copy or one each.
+#[test]
+fn what_is_read_before_the_unit_that_announced_it_was_kept_back() {
+    for coalesced in [true, false] {
+        let mut s = script();
+        for k in 0..3 {
+            behind(&mut s, 50 + k * 100, A + k * 256, 100);
+        }
+        arrive(&mut s, 1_000, A + 768, 100);
+        match coalesced {
+            true => read(&mut s, 1_500, A, 400),
+            false => (0..4).for_each(|k| read(&mut s, 1_500 + k * 20, A + k * 256, 100)),
+        }
+        // The next are out of order: read behind what came later.
+        behind(&mut s, 2_050, A + 1_024, 300);
+        arrive(&mut s, 2_100, A + 1_280, 200);
+        read(&mut s, 2_200, A + 1_280, 200);
+        read(&mut s, 2_300, A + 1_024, 300);
+        let r = rx(&s);
+        // tcp_probe at 10 behind each arrival; readable at 1020.
+        let of: Vec<_> = r
+            .iter()
+            .map(|r| (r.stage(Stage::OutOfOrder), r.stage(Stage::Ready)))
+            .collect();
+        let kept = |ns| (None, Some(ns));
+        assert_eq!(of[..4], [kept(960), kept(860), kept(760), kept(10)], "{coalesced}");
+        assert_eq!(of[4], (Some(60), None));
+        assert!(r[..3].iter().all(|r| r.confidence == Strong), "{coalesced}: {r:?}");
+        assert_eq!((r[3].end, r[4].confidence), (Read, Certain));
+    }
+}
+
+/// What nothing tells is told as what most wait for, and not as certain.
+#[test]
+fn a_hole_of_which_nothing_tells_is_not_certain() {
+    let mut s = script();
+    behind(&mut s, 50, A + 256, 300);
+    arrive(&mut s, 100, A, 200);
+    read(&mut s, 200, A, 500);
+    let r = rx(&s);
+    assert_eq!(r[0].stage(Stage::OutOfOrder), Some(60));
+    assert!(r[0].confidence <= Strong, "{r:?}");
+}
