@@ -31,9 +31,14 @@ pub(crate) fn why(facts: &Facts, d: &DropRow) -> String {
     in_words(&text(reason), &text(at), d.why)
 }
 
+/// Of a kernel without reasons, where none can be inferred.
+pub(crate) const UNRECORDED: &str = "no recorded reason";
+
 /// `IP_INHDR at ip_forward on eth0`.
 pub(crate) fn place(facts: &Facts, d: &DropRow) -> String {
     let (reason, at) = (facts.names.drop_reason(d.reason), facts.names.location(d.location));
     let on = if d.dev.is_empty() { "" } else { " on " };
-    format!("{} at {}{on}{}", text(reason), text(at), d.dev.text())
+    let reason = Some(text(reason)).filter(|r| !r.is_empty());
+    let reason = reason.unwrap_or_else(|| UNRECORDED.to_owned());
+    format!("{reason} at {}{on}{}", text(at), d.dev.text())
 }

@@ -3,6 +3,7 @@
 use super::spells::listed;
 use super::ways;
 use crate::analyses::drops::reasons::QUEUE_FULL;
+use crate::analyses::drops::reasons::UNRECORDED;
 use crate::analyses::drops::{Group, REFUSED, Unresolved};
 use crate::analyses::verdict::sentences::counted;
 use crate::reconstruct::drops::in_words;
@@ -101,11 +102,7 @@ pub(super) fn place(g: &Group) -> String {
             let places: Vec<String> = std::iter::once(at.to_owned())
                 .chain(g.also_at.iter().cloned())
                 .collect();
-            let reason = if g.reason.is_empty() {
-                "no recorded reason"
-            } else {
-                &g.reason
-            };
+            let reason = if g.reason.is_empty() { UNRECORDED } else { &g.reason };
             format!("{reason}{inferred} at {}", listed(&places))
         }
     }

@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
         "NETFILTER_DROP",
         "nf_hook_slow",
         Some(false),
-        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another, before Linux 6.7 nftables too",
+        "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another, before Linux 6.7 a rule or policy of nftables too",
     ),
     rule("QDISC_DROP", "", Some(false), "its queue was full or refused it"),
     rule("QDISC_*", "", Some(false), "queueing discipline full or dropping"),
