@@ -35,5 +35,10 @@ pub(crate) fn why(facts: &Facts, d: &DropRow) -> String {
 pub(crate) fn place(facts: &Facts, d: &DropRow) -> String {
     let (reason, at) = (facts.names.drop_reason(d.reason), facts.names.location(d.location));
     let on = if d.dev.is_empty() { "" } else { " on " };
-    format!("{} at {}{on}{}", text(reason), text(at), d.dev.text())
+    let reason = match text(reason) {
+        none if none.is_empty() => "no recorded reason".to_owned(),
+        reason if facts.names.reasons_by_place => format!("{reason} (inferred)"),
+        reason => reason,
+    };
+    format!("{reason} at {}{on}{}", text(at), d.dev.text())
 }
