@@ -210,7 +210,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             .then(|| damaged::damaged(facts, group.why))
             .flatten();
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
-        group.by_counter = by_counter::by_counter(facts, group, &rows);
+        group.by_counter = by_counter::by_counter(facts, group);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);

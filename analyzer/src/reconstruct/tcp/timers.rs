@@ -13,6 +13,8 @@ use crate::facts::ConnectionId;
 use crate::snapshots::spaces::Spaces;
 
 const TIMEOUTS: &str = "TcpExtTCPTimeouts";
+/// Counted beside it where the timer ran out and sent nothing: the connection was given up, or the segment refused.
+const SENT_NOTHING: [&str; 2] = ["TcpExtTCPAbortOnTimeout", "TcpExtTCPRetransFail"];
 
 impl Tcp {
     /// Names the guessed probes of namespaces in which every one was a timeout.
@@ -51,11 +53,12 @@ pub(super) fn by_counters(classes: &[RetransmitClass], places: &[Option<u64>], c
             _ => {}
         }
     }
-    let counted = |netns: u64| {
-        let of = counters.iter().find(|c| c.netns == Some(netns) && c.name == TIMEOUTS);
+    let rise = |netns: u64, name: &str| {
+        let of = counters.iter().find(|c| c.netns == Some(netns) && c.name == name);
         of.and_then(CounterRow::rise).unwrap_or(0)
     };
-    timers.retain(|netns, n| counted(*netns) == *n);
+    let alone = |netns: u64| SENT_NOTHING.iter().all(|name| rise(netns, name) == 0);
+    timers.retain(|netns, n| rise(*netns, TIMEOUTS) == *n && alone(*netns));
     let all = classes.iter().zip(places).enumerate();
     let named = all.filter(|(_, (class, place))| guessed(class) && place.is_some_and(|n| timers.contains_key(&n)));
     named.map(|(at, _)| at).collect()

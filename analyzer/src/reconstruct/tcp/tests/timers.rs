@@ -33,6 +33,12 @@ fn a_guessed_probe_is_a_timeout_where_as_many_were_counted() {
     assert_eq!(of(&one, &[counted(8, 2)]), [Tlp, Rto, Fast]);
     let unknown = [one.as_slice(), &[(Tlp, None)]].concat();
     assert_eq!(of(&unknown, &[counted(7, 2)]), [Tlp, Rto, Fast, Tlp]);
+    // One that ran out and gave the connection up sent nothing.
+    let given_up = CounterRow {
+        name: "TcpExtTCPAbortOnTimeout".into(),
+        ..counted(7, 1)
+    };
+    assert_eq!(of(&one, &[counted(7, 2), given_up]), [Tlp, Rto, Fast]);
     // The timers of SYNs count as well.
     let syn = [one.as_slice(), &[(Syn, Some(7))]].concat();
     assert_eq!(of(&syn, &[counted(7, 3)])[0], Rto);
