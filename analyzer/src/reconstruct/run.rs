@@ -16,7 +16,7 @@ use super::{
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
 use crate::nearby::Nearby;
-use crate::snapshots::tasks;
+use crate::snapshots::{spaces::Spaces, tasks};
 
 /// What needs no skb's identity.
 struct Before {
@@ -235,8 +235,8 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     // None counted is 0 only where one would have been seen.
     let retransmits_recorded = trace.info.recorded("tcp:tcp_retransmit_skb");
     tcp.count_segments(&tx.again, retransmits_recorded);
-    let read = tcp.sockets.all.iter().filter(|s| s.reads.calls > 0);
-    let reads = read.map(|s| (s.row.connection, s.reads.clone())).collect();
+    tcp.timers_by_counters(&counters, || Spaces::of(capture));
+    let reads = tcp.sockets.reads();
     let connections = tcp.sockets.all.into_iter().map(|s| {
         let mut row = s.row;
         row.bytes_in += rx.unshown_bytes.get(&row.connection).copied().unwrap_or(0);
@@ -352,7 +352,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         reset_when_closed: opens.reset_when_closed,
         not_accepted: opens.not_accepted,
         listens: opens.listens,
-        spaces: crate::snapshots::spaces::Spaces::of(capture),
+        spaces: Spaces::of(capture),
         cpu_limits: crate::snapshots::cgroups::CpuLimits::of_one(capture, counted),
         multicast: match counted {
             true => crate::snapshots::groups::Multicast::of(capture),

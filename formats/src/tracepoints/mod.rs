@@ -7,6 +7,7 @@
 
 mod binding;
 mod registry;
+mod states;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -49,13 +49,18 @@ pub(super) fn damaged(facts: &Facts, why: &str) -> Option<Damaged> {
             *by.entry(way).or_default() += 1;
         }
     }
+    between(facts, &by, rows.len() as u64)
+}
+
+/// Of damaged packets by the host that they came to and the one that sent them; and how many there were in all.
+pub(super) fn between(facts: &Facts, by: &BTreeMap<(IpAddr, IpAddr), u64>, all: u64) -> Option<Damaged> {
     let of = |to: IpAddr, from: IpAddr| by.get(&(to, from)).copied().unwrap_or(0);
     let (a, b) = by
         .keys()
         .copied()
         .max_by_key(|(to, from)| (of(*to, *from) + of(*from, *to), of(*to, *from)))?;
     let (to_a, to_b) = (of(a, b), of(b, a));
-    if to_a + to_b < LEAST || ((to_a + to_b) as f64) < NEARLY * rows.len() as f64 {
+    if to_a + to_b < LEAST || ((to_a + to_b) as f64) < NEARLY * all as f64 {
         return None;
     }
     let (mut came, mut others) = (to_a + to_b, 0u64);

@@ -14,6 +14,7 @@ use crate::counters::tables::refused;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::receive::tables::RxEnd;
+use crate::snapshots::memory::Holder;
 
 /// Three sizes in pages: from the second on TCP is under pressure, and more than the third it does not take.
 const LIMITS: &str = "net.ipv4.tcp_mem";
@@ -29,11 +30,21 @@ pub(super) fn full(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
         let says = format!("the socket's own receive buffer was full, by the kernel's counter RcvPruned ({own})");
         return Some(Full { says, counted: true });
     }
-    let pressed = counter("TcpExtTCPMemoryPressures");
     let holder = unread(facts, rows).or_else(|| at_the_end(facts, rows));
-    if pressed == 0 {
-        let says = format!("shared by all sockets of the host or the cgroup: {}", holder?);
-        return Some(Full { says, counted: false });
+    match pressed(facts, holder.clone()) {
+        Some(says) => Some(Full { says, counted: true }),
+        None => Some(Full {
+            says: format!("shared by all sockets of the host or the cgroup: {}", holder?),
+            counted: false,
+        }),
+    }
+}
+
+/// That it was TCP's memory, where the kernel counted pressure; with who held most.
+pub(super) fn pressed(facts: &Facts, holder: Option<String>) -> Option<String> {
+    let counter = |name: &str| refused(&facts.counters, |source, n| source == "netstat" && n == name);
+    if counter("TcpExtTCPMemoryPressures") == 0 {
+        return None;
     }
     let pages = facts.settings.0.get(LIMITS);
     let most: Option<i64> = pages.and_then(|p| p.split_whitespace().nth(2)?.parse().ok());
@@ -50,12 +61,9 @@ pub(super) fn full(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
         () => format!(" for {}", duration(long)),
     };
     let holder = holder.map_or_else(String::new, |h| format!(": {h}"));
-    Some(Full {
-        says: format!(
-            "the memory that all TCP sockets of this host share was short (inferred: the kernel counted pressure{long}{limit}){holder}"
-        ),
-        counted: true,
-    })
+    Some(format!(
+        "the memory that all TCP sockets of this host share was short (inferred: the kernel counted pressure{long}{limit}){holder}"
+    ))
 }
 
 /// A process, or where it listens, and what of its had come and was not read at a time.
@@ -130,9 +138,18 @@ fn at_the_end(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
         let first = facts.memory.first()?.netns;
         facts.memory.iter().all(|h| h.netns == first).then_some(first)
     })?;
-    let most = facts.memory.iter().find(|h| h.netns == netns)?;
+    held(facts.memory.iter().find(|h| h.netns == netns)?, false)
+}
+
+/// The same of a namespace, with where it is reached.
+pub(super) fn holder(facts: &Facts, netns: Option<u64>) -> Option<String> {
+    held(facts.memory.iter().find(|h| Some(h.netns) == netns)?, true)
+}
+
+fn held(most: &Holder, at: bool) -> Option<String> {
     let who = match most.task.as_str() {
         "" => format!("a process at {}", most.local),
+        who if at => format!("{who} at {}", most.local),
         who => who.to_owned(),
     };
     Some(format!(

@@ -15,6 +15,7 @@ use crate::reconstruct::xmits::NOQUEUE;
 use crate::routes::Route;
 
 mod answered;
+mod by_counter;
 mod came_back;
 mod clash;
 mod damaged;
@@ -47,6 +48,7 @@ mod tests;
 mod unjoined;
 mod unmissed;
 mod unresolved;
+mod untold;
 mod whose;
 
 pub use answered::{Answered, Passes, Redirected};
@@ -68,6 +70,7 @@ pub use sizes::Sizes;
 pub use unjoined::Unjoined;
 pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
+pub use untold::Untold;
 pub use whose::{FROM, Lost, owner};
 
 /// Where a qdisc's drops are freed (net/core/dev.c), and where kernels are that free them as a list.
@@ -113,6 +116,8 @@ pub struct Drops {
     pub unmissed: Option<Unmissed>,
     /// Devices on which multicast was dropped that their hosts had not joined, where somebody may miss it.
     pub unjoined: Vec<Unjoined>,
+    /// Segments that TCP dropped where no event tells, by counters of the kernel.
+    pub untold: Vec<Untold>,
     /// Connections of which data or SYNs were lost.
     #[serde(skip)]
     pub hurt: Hurt,
@@ -205,6 +210,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             .then(|| damaged::damaged(facts, group.why))
             .flatten();
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
+        group.by_counter = by_counter::by_counter(facts, group);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);
@@ -310,6 +316,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
         groups,
         unmissed: unmissed::unmissed(facts),
         unjoined: unjoined::unjoined(facts),
+        untold: untold::untold(facts),
         hurt: hurt::hurt(facts),
     })
 }

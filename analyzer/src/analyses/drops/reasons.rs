@@ -38,7 +38,10 @@ pub(crate) const UNRECORDED: &str = "no recorded reason";
 pub(crate) fn place(facts: &Facts, d: &DropRow) -> String {
     let (reason, at) = (facts.names.drop_reason(d.reason), facts.names.location(d.location));
     let on = if d.dev.is_empty() { "" } else { " on " };
-    let reason = Some(text(reason)).filter(|r| !r.is_empty());
-    let reason = reason.unwrap_or_else(|| UNRECORDED.to_owned());
+    let reason = match text(reason) {
+        none if none.is_empty() => UNRECORDED.to_owned(),
+        reason if facts.names.reasons_by_place => format!("{reason} (inferred)"),
+        reason => reason,
+    };
     format!("{reason} at {}{on}{}", text(at), d.dev.text())
 }

@@ -1,5 +1,5 @@
 mod around;
-mod causes;
+pub(super) mod causes;
 mod forgotten;
 mod fragments;
 mod full;

@@ -6,7 +6,7 @@ use super::dropped::{group, place};
 use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
-use super::{SENDER_NOTICE_NS, Tone, ways};
+use super::{SENDER_NOTICE_NS, Tone, untold, ways};
 use crate::analyses::drops::reasons::{NO_ROUTE, NO_ROUTE_IN, QUEUE_FULL, RULES, UNRESOLVED};
 use crate::analyses::drops::{Drops, Group, OWNED, REFUSED};
 use crate::analyses::transmit::Transmit;
@@ -226,6 +226,9 @@ fn never_whole(g: &Group) -> bool {
 /// Of most packets that were lost it is known why, beyond where: a table or a NAT that was full by the kernel's own counters, a line that damages, hosts that have one address,
 /// many that answer at once, another way, a rule that lets first fragments through alone.
 pub(super) fn names_cause(d: &Drops) -> bool {
+    if untold::names_cause(&d.untold) {
+        return true;
+    }
     let known = |g: &&Group| {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
         full || g.damaged.as_ref().is_some_and(|d| d.others > 0)

@@ -74,6 +74,7 @@ mod spells;
 mod tests;
 mod turns;
 mod unjoined;
+mod untold;
 mod vanished;
 pub(super) mod waited;
 mod waited_in_vain;
@@ -195,6 +196,7 @@ pub fn answer(
         let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
         let of = sentences::with_the_card(minding(of, quality), counted);
         let of = counted::with_the_counted(of, counted);
+        let of = untold::with_the_untold(of, &d.untold);
         let of = unjoined::with_the_unjoined(of, &d.unjoined);
         let of = neighbours::with_the_neighbours(of, spells, quality.capture.start_ns);
         neighbours::with_the_flapping(of, flapping)
@@ -211,10 +213,12 @@ pub fn answer(
     let why = neighbours::headline(spells);
     let twice = neighbours::flapping_words(flapping);
     let unjoined = drops.findings().and_then(|d| unjoined::headline(&d.unjoined));
+    let untold = drops.findings().and_then(|d| untold::headline(&d.untold));
     // The cause first.
     let dropped: Vec<String> = twice
         .into_iter()
         .chain(unjoined)
+        .chain(untold)
         .chain(why)
         .chain(by_events)
         .chain(by_counters.into_iter().flatten())

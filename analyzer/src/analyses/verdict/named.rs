@@ -111,8 +111,9 @@ fn marked(s: &Sender) -> Option<String> {
     let left = s
         .flight
         .map_or_else(String::new, |f| format!(" (median {} segments)", f.snd_cwnd));
+    let inferred = if m.inferred { " (inferred: it fell)" } else { "" };
     Some(format!(
-        "the congestion window of {}{left} was reduced {} without loss: {}, set on the way where something marks packets instead of dropping them",
+        "the congestion window of {}{left} was reduced {} without loss{inferred}: {}, set on the way where something marks packets instead of dropping them",
         s.label,
         counted(m.reductions, "time", "times"),
         told.join(", "),

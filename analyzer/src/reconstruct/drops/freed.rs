@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::by_count;
 use super::flooded;
 use super::otherhost::{self, Hindsight};
 use super::places;
@@ -37,6 +38,8 @@ pub struct Freed {
     pub(super) looked_up: Vec<usize>,
     /// Rows of packets that were to be forwarded, of which no message tells why not, on such a kernel.
     pub(super) not_forwarded: Vec<usize>,
+    /// Rows at places that are shared, on such a kernel.
+    pub(super) shared: by_count::Shared,
     /// The reasons are those that places stand for.
     pub(super) by_place: bool,
     /// Sockets that rows were for, by `rx_sk`.
@@ -62,6 +65,7 @@ impl Freed {
                 };
                 self.too_big.extend(self.not_forwarded.iter().map(|at| (*at, message)));
             }
+            by_count::came_back(&mut self.rows, &self.looked_up, known);
         }
         if self.by_place {
             places::others_at_input(&mut self.rows, &mut self.otherhost, known.counters);
@@ -71,6 +75,9 @@ impl Freed {
         unrouted::judge(&mut self.rows, &self.unrouted, known);
         too_big::judge(&mut self.rows, &self.too_big, known);
         self.own(known);
+        if self.by_place && !known.lost {
+            by_count::judge(&mut self.rows, &self.shared, known.counters);
+        }
         repair::judge(&mut self.rows, known);
         self.rows
     }

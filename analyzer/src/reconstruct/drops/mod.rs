@@ -14,6 +14,7 @@
 //! ```
 //! Rules: RECONSTRUCTION 3i-6. `kfree_skb` is what the kernel calls for anything it does not call consumed.
 
+pub mod by_count;
 mod flooded;
 mod freed;
 mod otherhost;

@@ -2,8 +2,8 @@
 //!
 //! In: the function's name, whether the packet is the one that was queued last on that CPU, what was said of it by ICMP, what the kernel counted. Out: a reason by
 //! the name that later kernels give the same place, or none. Only places with one cause, or with one that others are rare beside, are in the list; of those that are
-//! shared something else must tell (`ip_forward`: the message, or counters; `ip_rcv_finish_core`: a counter; `ip_rcv_core`: that others were not counted), and what
-//! nothing tells (`tcp_v4_rcv`) stays unclear. Inferred; a kernel that records reasons is never asked. TCP's own drops have no event there: `tcp_drop` freed silently.
+//! shared something else must tell (`ip_forward`: the message, or counters; `ip_rcv_finish_core`: a counter; `ip_rcv_core`: that others were not counted; `tcp_v4_rcv`, `ip_error`:
+//! `by_count` beside this), and what nothing tells stays unclear. Inferred; a kernel that records reasons is never asked. TCP's own drops have no event there: `tcp_drop` freed silently.
 //!
 //! Sources: net/ of Linux 5.15, where each of these calls `kfree_skb`, and the commits that gave these calls their reasons.
 
@@ -100,7 +100,7 @@ const COUNTED_REVERSE_PATH: [&str; 1] = ["TcpExtIPReversePathFilter"];
 fn names() -> impl Iterator<Item = &'static str> {
     let mut seen: Vec<&'static str> = vec![];
     let others = [QUEUE, NO_ROOM, NO_MEMORY, RAN_OUT, TOO_BIG, REVERSE_PATH];
-    let all = PLACES.iter().map(|p| p.1).chain(others);
+    let all = PLACES.iter().map(|p| p.1).chain(others).chain(super::by_count::REASONS);
     all.filter(move |name| {
         let new = !seen.contains(name);
         seen.push(name);
@@ -189,7 +189,7 @@ pub fn each_was_told(counters: &[CounterRow]) -> bool {
     big.iter().all(|(netns, n)| told.get(netns).copied().unwrap_or(0) >= *n)
 }
 
-fn name(rows: &mut [DropRow], at: &[usize], reason: &str, location: Option<&str>) {
+pub(super) fn name(rows: &mut [DropRow], at: &[usize], reason: &str, location: Option<&str>) {
     for row in at.iter().copied() {
         if let Some(row) = rows.get_mut(row) {
             row.reason = number(reason);

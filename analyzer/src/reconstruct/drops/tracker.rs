@@ -159,7 +159,7 @@ pub fn walk<'f>(
         tcp,
         capture,
         reasons,
-        told_apart: unjoined::are_told_apart(reasons),
+        told_apart: !by_place && unjoined::are_told_apart(reasons),
         names: FxHashMap::default(),
         queued: FxHashMap::default(),
         senders: FxHashMap::default(),
@@ -285,6 +285,9 @@ impl Drops<'_> {
         }
         if self.by_place && expected.is_none() && places::looks_up(location) {
             self.freed.looked_up.push(self.freed.rows.len());
+        }
+        if self.by_place && number.is_none() {
+            self.freed.shared.at(location, self.freed.rows.len());
         }
         if self.by_place && number.is_none() && places::forwards(location) {
             self.freed.not_forwarded.push(self.freed.rows.len());

@@ -25,6 +25,7 @@ pub mod tables;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod tracker;
 
 pub use reads::Reads;

@@ -1,6 +1,19 @@
 //! Reads of a TCP socket: how many, and of how many bytes.
 //!
-//! Needs `sock_recv_length` (Linux 6.3): calls that took something, what was only looked at (MSG_PEEK) not among them.
+//! Needs `sock_recv_length` (Linux 6.3): calls that took something, what was only looked at (MSG_PEEK) not among them. Before that, receive calls in which
+//! `tcp_rcv_space_adjust` fired, by what they returned.
+
+use netmortem_formats::event_format::EventFormat;
+use netmortem_formats::tracepoints::Tracepoint;
+use netmortem_formats::tracepoints::sys_enter::SysEnter;
+use netmortem_formats::tracepoints::sys_exit::SysExit;
+use rustc_hash::FxHashMap;
+
+use super::sockets::Sockets;
+use super::tracker::{MSG_PEEK, Tcp};
+use crate::facts::ConnectionId;
+use crate::ingest::Schema;
+use crate::reconstruct::dispatch::Routes;
 
 /// Reads of more bytes are not told apart.
 pub const SMALL: usize = 64;
@@ -42,6 +55,61 @@ impl Reads {
             sum > 0 && sum >= self.calls.div_ceil(2)
         });
         at.and_then(|n| u32::try_from(n).ok())
+    }
+}
+
+impl Sockets {
+    /// Of those that were read.
+    pub fn reads(&self) -> FxHashMap<ConnectionId, Reads> {
+        let read = self.all.iter().filter(|s| s.reads.calls > 0);
+        read.map(|s| (s.row.connection, s.reads.clone())).collect()
+    }
+}
+
+/// What receive calls of threads took, where `sock_recv_length` does not tell: a call in which `tcp_rcv_space_adjust` fired is of that socket, and returns its bytes.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// By thread: whether the call under way only looks (MSG_PEEK), and the socket that it read.
+    of: FxHashMap<i32, (bool, Option<usize>)>,
+}
+
+impl Calls {
+    /// The thread's call read a socket.
+    pub(super) fn took(&mut self, pid: i32, socket: usize) {
+        if let Some(call) = self.of.get_mut(&pid) {
+            call.1 = Some(socket);
+        }
+    }
+}
+
+/// Calls whose return is what they took from one descriptor.
+const RECEIVES: [&str; 4] = ["recvfrom", "recvmsg", "read", "readv"];
+
+/// Routes their begins and ends.
+pub(super) fn by_calls(r: &mut Routes<Tcp>, s: &Schema<'_>) {
+    let of = |f: &&EventFormat| f.system == SysEnter::SYSTEM;
+    for f in s.formats().iter().filter(of) {
+        let receives = |begin: &str| f.name.strip_prefix(begin).is_some_and(|call| RECEIVES.contains(&call));
+        if receives("sys_enter_") {
+            let Ok(b) = SysEnter::bind(f, s.endian) else { continue };
+            r.raw(f.id, move |t, e| {
+                let flags = SysEnter::read(&b, e.payload).and_then(|x| x.flags).unwrap_or(0);
+                if let Some(calls) = &mut t.calls {
+                    calls.of.insert(e.pid, (flags & MSG_PEEK as u32 != 0, None));
+                }
+            });
+        } else if receives("sys_exit_") {
+            let Ok(b) = SysExit::bind(f, s.endian) else { continue };
+            r.raw(f.id, move |t, e| {
+                let ret = SysExit::read(&b, e.payload).and_then(|x| u64::try_from(x.ret).ok());
+                let call = t.calls.as_mut().and_then(|c| c.of.remove(&e.pid));
+                if let (Some((false, Some(socket))), Some(n)) = (call, ret)
+                    && let Some(s) = t.sockets.all.get_mut(socket)
+                {
+                    s.reads.add(n);
+                }
+            });
+        }
     }
 }
 

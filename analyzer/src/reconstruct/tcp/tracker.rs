@@ -20,6 +20,7 @@ use netmortem_formats::tracepoints::tcp_retransmit_synack::TcpRetransmitSynack;
 
 use rustc_hash::FxHashMap;
 
+use super::reads::{self, Calls};
 use super::sockets::{Socket, Sockets, Tuple};
 use super::states::{self, CLOSE, LISTEN};
 use super::tables::{RetransmitClass, RetransmitRow, SampleRow, StateRow};
@@ -68,6 +69,8 @@ pub struct Tcp {
     pub(super) failures_told: bool,
     /// Until then events of some CPU are missing.
     pub(super) lost_until: Option<i64>,
+    /// Receive calls under way, where no event tells what they took (before Linux 6.3).
+    pub(super) calls: Option<Calls>,
     /// Losses told so far: what was known of congestion states before the last is void.
     pub(super) era: u64,
 }
@@ -80,6 +83,9 @@ impl Tracker for Tcp {
             *slot = None;
         }
         self.era += 1;
+        if let Some(calls) = &mut self.calls {
+            *calls = Calls::default();
+        }
     }
 }
 
@@ -132,6 +138,9 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             if let Some(s) = t.sockets.all.get_mut(i) {
                 used_by(s, e);
             }
+            if let Some(calls) = t.calls.as_mut().filter(|_| e.in_task()) {
+                calls.took(e.pid, i);
+            }
         }
     });
     r.on::<TcpDestroySock<'static>>(s, |t, e, p| {
@@ -172,7 +181,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             }
         }
     });
-    r.on::<SockRecvLength<'static>>(s, |t, e, p| {
+    let told = r.on::<SockRecvLength<'static>>(s, |t, e, p| {
         if let Some(s) = t.sockets.current(p.sk).filter(|_| TCP_PROTOCOLS.contains(&p.protocol)) {
             used_by(s, e);
             let n = if p.flags & MSG_PEEK == 0 {
@@ -187,6 +196,10 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
             t.sockets.used_early((p.sk, t.era), e.ts, user(e), (0, n));
         }
     });
+    if !told {
+        t.calls = Some(Calls::default());
+        reads::by_calls(&mut r, s);
+    }
     r.on::<SockSendLength<'static>>(s, |t, e, p| {
         if let Some(s) = t.sockets.current(p.sk).filter(|_| TCP_PROTOCOLS.contains(&p.protocol)) {
             used_by(s, e);

@@ -33,7 +33,9 @@ fn folder() -> PathBuf {
 pub fn kernels() -> Vec<String> {
     let files = std::fs::read_dir(folder()).into_iter().flatten().flatten();
     let mut names: Vec<String> = files
-        .filter_map(|f| Some(f.path().file_stem()?.to_str()?.to_owned()))
+        .map(|f| f.path())
+        .filter(|p| p.extension().is_some_and(|e| e == "txt"))
+        .filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned()))
         .collect();
     names.sort();
     names

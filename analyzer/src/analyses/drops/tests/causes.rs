@@ -21,7 +21,7 @@ fn host(last: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, 0, last).into()
 }
 /// Connection `n`, from a local end to a remote one.
-pub(super) fn connection(n: u32, from: (u8, u16), to: (u8, u16)) -> ConnectionRow {
+pub(in crate::analyses::drops) fn connection(n: u32, from: (u8, u16), to: (u8, u16)) -> ConnectionRow {
     ConnectionRow {
         saddr: Some(host(from.0)),
         sport: from.1,
@@ -41,7 +41,7 @@ fn with(reason: &str, place: &str) -> Facts {
     });
     f
 }
-pub(super) fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
+pub(in crate::analyses::drops) fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
     let mut row = drop_row(at, 3, 0x10, Some(false));
     row.owner = Some(Owner {
         connection: Some(ConnectionId(connection)),
@@ -53,7 +53,7 @@ pub(super) fn lose(f: &mut Facts, at: i64, connection: u32, carries: Carries) {
     f.drops.push(row);
 }
 /// A real recording, for its rows.
-pub(super) fn rpc() -> Facts {
+pub(in crate::analyses::drops) fn rpc() -> Facts {
     crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &crate::ingest::Options::default())
 }
 fn told(f: &Facts) -> (Drops, Line) {

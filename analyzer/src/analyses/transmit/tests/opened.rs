@@ -172,6 +172,41 @@ fn came(n: u64) -> CounterRow {
     }
 }
 
+/// Before Linux 5.19 no event tells of states: windows of a connection as `tcp_probe` told them, of `evidence.txt` of a path of 20 ms with CUBIC and one mark in 60 packets.
+#[test]
+fn a_window_that_falls_where_no_event_tells_why_is_of_marks_that_came_to_its_peer() {
+    let of = |windows: &[(i64, u32)], to: u64, marks: u64| {
+        let mut f = page(10, &[21, 41]);
+        f.tcp_samples = windows.iter().map(|(ms, cwnd)| sample(*ms, *cwnd, 1)).collect();
+        f.counters = vec![CounterRow {
+            netns: Some(to),
+            ..came(marks)
+        }];
+        let addresses = "netns=1 ifindex=2 address=10.0.0.2/24\nnetns=2 ifindex=2 address=10.0.0.1/24\n";
+        let lists =
+            crate::testing::listed(&[("addresses", netmortem_formats::capture::SnapshotWhen::Start, addresses)]);
+        f.spaces = crate::snapshots::spaces::Spaces::of(&lists);
+        found(&f).connections[0].marked
+    };
+    let marked = [
+        (20, 17),
+        (24, 6),
+        (41, 13),
+        (43, 11),
+        (45, 9),
+        (60, 10),
+        (62, 9),
+        (64, 7),
+        (70, 8),
+    ];
+    let m = of(&marked, 1, 19).unwrap();
+    assert_eq!((m.reductions, m.came, m.inferred), (3, Some(19), true));
+    // Fewer marks than falls; marks that came to the sender; falls too small, or behind a pause.
+    assert_eq!((of(&marked, 1, 2), of(&marked, 2, 19)), (None, None));
+    assert_eq!(of(&[(20, 17), (24, 16), (41, 17), (43, 16), (60, 17)], 1, 19), None);
+    assert_eq!(of(&[(20, 17), (300, 6), (341, 13), (600, 6)], 1, 19), None);
+}
+
 #[test]
 fn reductions_without_loss_are_of_marks_where_marks_were_counted() {
     let reduced = |ce: Option<u64>| {

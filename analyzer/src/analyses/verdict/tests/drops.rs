@@ -31,6 +31,7 @@ fn drops(groups: Vec<Group>) -> Drops {
         groups,
         unmissed: None,
         unjoined: vec![],
+        untold: vec![],
         hurt: Default::default(),
     }
 }

@@ -1,0 +1,137 @@
+//! Which of several reasons a free stands for on kernels that record none, where its place is shared and a counter of the kernel tells.
+//!
+//! In: rows of `drops` at such places with their owners, what the kernel counted, the way of packets. Out: the same rows, named. Inferred: the counter rose by as many as
+//! these rows, and what else ends there was not counted. Must not name where two counters could have meant them, nor where events were lost.
+//!
+//! ```text
+//! tcp_v4_rcv, tcp_v6_rcv   one counter alone rose; as many rows, or as many that carry data or SYNs (TIME_WAIT frees bare ACKs there)
+//! ip_error                 IpExtInNoRoutes rose by as many: no route; by none: a route refused
+//! ip_rcv_finish(_core)     a device received the packet, sent it out again, and it came to the one that had sent it first: its own source
+//! ```
+//! Sources: net/ipv4/tcp_ipv4.c `tcp_v4_rcv` (`discard_and_relse`), net/ipv4/route.c `ip_error`, `ip_route_input_slow` of Linux 5.4 and 5.15.
+
+use rustc_hash::FxHashMap;
+
+use super::otherhost::Hindsight;
+use super::places;
+use super::tables::DropRow;
+use crate::counters::tables::{CounterRow, refused};
+use crate::facts::SkbId;
+use crate::name::Name;
+use crate::reconstruct::whose::Carries;
+
+/// Where TCP frees what no socket takes.
+const TCP: [&str; 2] = ["tcp_v4_rcv", "tcp_v6_rcv"];
+/// Where a route of input that is none, or refuses, ends.
+const ROUTE: &str = "ip_error";
+const NO_ROUTE: &str = "IP_INNOROUTES";
+const COUNTED_NO_ROUTE: &str = "IpExtInNoRoutes";
+const LOCAL_SOURCE: &str = "IP_LOCAL_SOURCE";
+
+/// Counters of what ends in TCP's place, and the reason of later kernels.
+const COUNTED: [(&str, &str); 4] = [
+    ("TcpExtTCPMD5NotFound", "TCP_MD5NOTFOUND"),
+    ("TcpExtTCPMD5Unexpected", "TCP_MD5UNEXPECTED"),
+    ("TcpExtTCPMD5Failure", "TCP_MD5FAILURE"),
+    ("TcpExtTCPBacklogDrop", "SOCKET_BACKLOG"),
+];
+/// What else is freed there and counted.
+const OTHERS: [&str; 3] = ["TcpInCsumErrors", "TcpExtTCPMinTTLDrop", "TcpExtSyncookiesFailed"];
+/// So many of those counted must be among the rows.
+const MOSTLY: f64 = 0.5;
+
+/// Names that are not of a place.
+pub(super) const REASONS: [&str; 6] = [
+    "TCP_MD5NOTFOUND",
+    "TCP_MD5UNEXPECTED",
+    "TCP_MD5FAILURE",
+    "SOCKET_BACKLOG",
+    NO_ROUTE,
+    LOCAL_SOURCE,
+];
+
+/// The counter that tells a reason: as `nstat` names it.
+pub fn counter_of(reason: &str) -> Option<&'static str> {
+    let no_route = (COUNTED_NO_ROUTE, NO_ROUTE);
+    let mut all = COUNTED.iter().chain(std::iter::once(&no_route));
+    all.find(|c| c.1 == reason).map(|c| c.0)
+}
+
+/// Rows at places that are shared.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    tcp: Vec<usize>,
+    route: Vec<usize>,
+}
+
+impl Shared {
+    /// Notes one.
+    pub(super) fn at(&mut self, location: Option<&str>, row: usize) {
+        let plain = location.map(|l| l.split('.').next().unwrap_or(l));
+        match plain {
+            Some(l) if TCP.contains(&l) => self.tcp.push(row),
+            Some(ROUTE) => self.route.push(row),
+            _ => {}
+        }
+    }
+}
+
+fn rise(counters: &[CounterRow], name: &str) -> u64 {
+    refused(counters, |_, n| n == name)
+}
+
+/// Names what one counter tells. Owners are known.
+pub(super) fn judge(rows: &mut [DropRow], shared: &Shared, counters: &[CounterRow]) {
+    if !shared.route.is_empty() && rise(counters, COUNTED_NO_ROUTE) == shared.route.len() as u64 {
+        places::name(rows, &shared.route, NO_ROUTE, Some(ROUTE));
+    }
+    let mut rose = COUNTED.iter().map(|c| (rise(counters, c.0), c.1)).filter(|c| c.0 > 0);
+    let (Some((n, reason)), None) = (rose.next(), rose.next()) else {
+        return;
+    };
+    if OTHERS.iter().any(|name| rise(counters, name) > 0) {
+        return;
+    }
+    let of = |at: &usize| rows.get(*at).filter(|r| r.expected.is_none());
+    let all: Vec<usize> = shared.tcp.iter().copied().filter(|at| of(at).is_some()).collect();
+    // The rest may be what TIME_WAIT obeyed.
+    let carries = |at: &usize| {
+        let owner = of(at).and_then(|r| r.owner);
+        owner.is_some_and(|o| matches!(o.carries, Carries::Data | Carries::Syn | Carries::SynData))
+    };
+    let full: Vec<usize> = all.iter().copied().filter(carries).collect();
+    let fits = |at: &&Vec<usize>| at.len() as u64 <= n && at.len() as f64 >= MOSTLY * n as f64;
+    if let Some(at) = [&all, &full].into_iter().find(fits) {
+        places::name(rows, at, reason, None);
+    }
+}
+
+/// Names what came back to the host that had sent it.
+pub(super) fn came_back(rows: &mut [DropRow], looked_up: &[usize], known: &Hindsight<'_>) {
+    let unclear = |at: &&usize| rows.get(**at).is_some_and(|r| r.expected.is_none());
+    let unclear: Vec<usize> = looked_up.iter().filter(unclear).copied().collect();
+    let mut way: FxHashMap<SkbId, Vec<(&str, Name)>> = (unclear.iter())
+        .filter_map(|at| Some((rows.get(*at)?.skb_id?, vec![])))
+        .collect();
+    if way.is_empty() {
+        return;
+    }
+    for h in known.identity.hops.iter() {
+        if let Some(of) = way.get_mut(&h.skb_id).filter(|_| h.kind != "queue") {
+            of.push((h.kind, h.dev));
+        }
+    }
+    let back = |at: &usize| {
+        let steps = rows.get(*at).and_then(|r| way.get(&r.skb_id?))?;
+        let (("xmit", sent), ("rx", came)) = (*steps.first()?, *steps.last()?) else {
+            return None;
+        };
+        let turned = (steps.windows(2)).any(|w| matches!(w, [("rx", a), ("xmit", b)] if a == b));
+        (sent == came && turned).then_some(*at)
+    };
+    let back: Vec<usize> = unclear.iter().filter_map(back).collect();
+    places::name(rows, &back, LOCAL_SOURCE, None);
+}
+
+#[cfg(test)]
+mod tests;

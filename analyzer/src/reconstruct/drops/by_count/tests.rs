@@ -1,0 +1,86 @@
+use super::*;
+use crate::Confidence;
+use crate::reconstruct::whose::Owner;
+use crate::testing::drop_at;
+
+fn counted(name: &str, netns: u64, rose: u64) -> CounterRow {
+    CounterRow {
+        source: "netstat",
+        netns: Some(netns),
+        of: String::new(),
+        name: name.into(),
+        start: Some(3),
+        end: Some(3 + rose),
+    }
+}
+
+/// Rows at TCP's place, of which the first carry data and the others nothing that is known; how many are named what.
+fn named(data: usize, others: usize, counters: &[CounterRow]) -> (usize, String) {
+    let row = |n: usize| {
+        let mut row = drop_at(n as i64);
+        row.expected = None;
+        row.owner = (n < data).then(|| Owner {
+            connection: None,
+            carries: Carries::Data,
+            task: Name::default(),
+            pid: 0,
+            confidence: Confidence::Strong,
+        });
+        row
+    };
+    let mut rows: Vec<DropRow> = (0..data + others).map(row).collect();
+    let mut shared = Shared::default();
+    (0..rows.len()).for_each(|at| shared.at(Some("tcp_v4_rcv"), at));
+    judge(&mut rows, &shared, counters);
+    let of = rows.iter().filter(|r| r.expected == Some(false));
+    (
+        of.clone().count(),
+        of.map(|r| r.why).next().unwrap_or_default().to_owned(),
+    )
+}
+
+/// What two kernels count of one change of keys: 6 at the one end and 8 at the other, as `nstat` showed them, and 14 frees.
+#[test]
+fn a_counter_that_rose_alone_names_what_it_counted() {
+    let keys = [
+        counted("TcpExtTCPMD5Failure", 1, 6),
+        counted("TcpExtTCPMD5Failure", 2, 8),
+    ];
+    let (n, why) = named(12, 2, &keys);
+    assert_eq!(n, 14);
+    assert!(why.contains("another key"), "{why}");
+    // Beside ACKs that TIME_WAIT obeyed.
+    assert_eq!(named(14, 9, &keys).0, 14);
+    // More than were counted, or far fewer: others.
+    assert_eq!((named(15, 9, &keys).0, named(6, 0, &keys).0), (0, 0));
+    assert_eq!(named(14, 0, &[]).0, 0);
+    // Two counters, or another that may have meant them.
+    let two = [keys[0].clone(), counted("TcpExtTCPMD5NotFound", 2, 8)];
+    let damaged = [keys.as_slice(), &[counted("TcpInCsumErrors", 1, 1)]].concat();
+    assert_eq!((named(14, 0, &two).0, named(14, 0, &damaged).0), (0, 0));
+    let none = named(6, 0, &[counted("TcpExtTCPMD5NotFound", 2, 6)]).1;
+    assert!(none.contains("no TCP MD5 signature"), "{none}");
+}
+
+#[test]
+fn what_ends_at_ip_error_without_a_route_is_counted() {
+    let of = |n| {
+        let mut rows = vec![drop_at(1), drop_at(2)];
+        let mut shared = Shared::default();
+        (0..2).for_each(|at| shared.at(Some("ip_error"), at));
+        judge(&mut rows, &shared, &[counted("IpExtInNoRoutes", 1, n)]);
+        rows[1].why
+    };
+    assert_eq!(of(2), "no route to where it should go");
+    assert_eq!((of(0), of(1), of(3)), ("", "", ""));
+}
+
+#[test]
+fn names_are_those_of_counters() {
+    for (counter, reason) in COUNTED {
+        assert_eq!(counter_of(reason), Some(counter));
+        assert!(REASONS.contains(&reason), "{reason}");
+    }
+    assert_eq!(counter_of(NO_ROUTE), Some("IpExtInNoRoutes"));
+    assert_eq!((counter_of(LOCAL_SOURCE), counter_of("NO_SOCKET")), (None, None));
+}
