@@ -51,7 +51,7 @@ mod tests {
                 daddr: &[0; 4],
                 saddr_v6: address,
                 daddr_v6: address,
-                payload: &[],
+                payload: std::marker::PhantomData,
             });
             assert_eq!((now.family, now.protocol), (family, 6));
             assert_eq!(
