@@ -28,6 +28,7 @@ pub fn name(document: &mut Document, source: &str, part: Option<&str>) {
 fn blocks(of: &mut [Block], input: &str) {
     for block in of {
         match block {
+            Block::Paragraph(text) => put(text, input),
             Block::Code(lines) => lines.iter_mut().for_each(|line| put(line, input)),
             Block::Table(table) => table.note.iter_mut().for_each(|note| put(note, input)),
             Block::Figure(figure) => put(&mut figure.caption, input),

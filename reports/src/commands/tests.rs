@@ -51,6 +51,7 @@ fn commands_get_the_name_and_other_words_stay() {
             title: "A".into(),
             lead: "INPUT".into(),
             blocks: vec![
+                Block::Paragraph("busy elsewhere. Rows: netmortem show rx INPUT".into()),
                 Block::Code(vec![
                     "netmortem explain INPUT rx:4".into(),
                     "netmortem check INPUTS".into(),
@@ -65,9 +66,15 @@ fn commands_get_the_name_and_other_words_stay() {
     };
     name(&mut document, "a b.nmb", None);
     assert_eq!(document.input(), "'a b.nmb'");
-    let [Block::Code(lines), Block::Details { blocks, .. }] = document.sections[0].blocks.as_slice() else {
+    let [
+        Block::Paragraph(prose),
+        Block::Code(lines),
+        Block::Details { blocks, .. },
+    ] = document.sections[0].blocks.as_slice()
+    else {
         panic!()
     };
+    assert_eq!(prose.as_str(), "busy elsewhere. Rows: netmortem show rx 'a b.nmb'");
     let lines: Vec<&str> = lines.iter().map(|l| l.as_str()).collect();
     assert_eq!(lines, ["netmortem explain 'a b.nmb' rx:4", "netmortem check INPUTS"]);
     let notes: Vec<String> = blocks
