@@ -3,7 +3,6 @@
 use netmortem_formats::Capture;
 use netmortem_formats::tracepoints::consume_skb::ConsumeSkb;
 use netmortem_formats::tracepoints::hrtimer_expire_entry::HrtimerExpireEntry;
-use netmortem_formats::tracepoints::inet_sock_set_state::InetSockSetState;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::napi_gro_frags_entry::NapiGroFragsEntry;
 use netmortem_formats::tracepoints::napi_gro_frags_exit::NapiGroFragsExit;
@@ -255,7 +254,7 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         t.owners.sent(e.pid);
     });
     r.on::<HrtimerExpireEntry<'static>>(s, |t, e, p| t.owners.does(e, Doing::Timer(p.hrtimer)));
-    r.on::<InetSockSetState<'static>>(s, |t, e, p| t.owners.state(e, p.skaddr, p.protocol, p.newstate));
+    r.on_states(s, |t, e, p| t.owners.state(e, p.skaddr, p.protocol, p.newstate));
     r.on::<TcpSendmsgLocked<'static>>(s, |t, e, p| {
         let sk = t.calls_on(e);
         t.write_queue(e, p.skb_addr, Some(u32::try_from(p.skb_len).unwrap_or(0)), sk);
