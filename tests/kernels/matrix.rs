@@ -1,4 +1,5 @@
-//! Record -> report on seven kernels: this machine's, and 4.15, 5.4, 5.10, 5.15, 6.1 and 6.12 of Debian and Ubuntu in an emulated machine.
+//! Record -> report on this machine's kernel, and on 4.15, 5.4, 5.10, 5.15, 6.1, 6.12 and 6.12 with PREEMPT_RT of Debian and Ubuntu in an emulated
+//! machine, 6.1 and 6.12 on aarch64, too.
 //! Each records under its own kernel (`guest/`), the analysis is done here, as for any bundle that comes from elsewhere.
 //!
 //! Asserted: what the kernel's own counters say is in the tables; nothing was lost; every setting is as it was, also after a
@@ -61,50 +62,55 @@ fn this_kernel() {
     std::fs::remove_dir_all(out).unwrap();
 }
 
-/// The oldest that the recorder is for: states of sockets have another event, `tcp_probe` and the exits of the receive path are not there.
-#[test]
-fn linux_4_15() {
-    under("4.15");
+macro_rules! kernels {
+    ($($(#[$about:meta])* $name:ident: $series:literal $architecture:literal;)*) => {
+        $($(#[$about])* #[test] fn $name() { under($series, $architecture); })*
+    };
 }
 
-#[test]
-fn linux_5_4() {
-    under("5.4");
+kernels! {
+    /// The oldest that the recorder is for: states of sockets have another event, `tcp_probe` and the exits of the receive path are not there.
+    linux_4_15: "4.15" "amd64";
+    linux_5_4: "5.4" "amd64";
+    /// Built without histogram triggers.
+    linux_5_10: "5.10" "amd64";
+    linux_5_15: "5.15" "amd64";
+    linux_6_1: "6.1" "amd64";
+    linux_6_12: "6.12" "amd64";
+    /// PREEMPT_RT: softirqs run in threads and are preempted.
+    linux_6_12_rt: "6.12-rt" "amd64";
+    linux_6_1_aarch64: "6.1" "arm64";
+    linux_6_12_aarch64: "6.12" "arm64";
 }
 
-/// Built without histogram triggers.
-#[test]
-fn linux_5_10() {
-    under("5.10");
+/// The program for another architecture is built apart, which takes minutes that `.ci/run` does not have.
+fn guest(architecture: &str) -> Option<PathBuf> {
+    if architecture == "amd64" {
+        return Some(GUEST.into());
+    }
+    let target = Path::new(GUEST).parent()?.parent()?;
+    let guest = target.join("aarch64/build/aarch64-unknown-linux-gnu/debug/netmortem-guest");
+    guest.exists().then_some(guest)
 }
 
-#[test]
-fn linux_5_15() {
-    under("5.15");
-}
-
-#[test]
-fn linux_6_1() {
-    under("6.1");
-}
-
-#[test]
-fn linux_6_12() {
-    under("6.12");
-}
-
-fn under(series: &str) {
+fn under(series: &str, architecture: &str) {
+    let Some(guest) = guest(architecture) else {
+        println!("skipped: Linux {series} on {architecture}: no program for it (tests/lab/build-aarch64 --tests)");
+        return;
+    };
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let boot = Path::new(env!("CARGO_MANIFEST_DIR")).join("lab/boot-kernel");
-    let out = folder(series);
+    let out = folder(&format!("{series}-{architecture}"));
     let mut c = Command::new(boot);
-    c.args(["-t", "240", "-p", GUEST, "-p", "chrt", series]).arg(&out);
+    c.args(["-a", architecture, "-t", "240", "-p", "chrt", "-p"])
+        .arg(&guest);
+    c.arg(series).arg(&out);
     c.args(["env", "NETMORTEM_GUEST_HOTPLUG=1", "netmortem-guest", "play", "/out"]);
     let done = c.output().unwrap();
     let told = String::from_utf8_lossy(&done.stderr);
     let said = std::fs::read_to_string(out.join("stderr")).unwrap_or_default();
     match done.status.code() {
-        Some(0) => judge(&out, Some(series)),
+        Some(0) => judge(&out, series.split('-').next()),
         Some(77) => println!(
             "skipped: Linux {series}: {}",
             told.trim().trim_start_matches("skipped: ")
