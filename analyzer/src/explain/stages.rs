@@ -135,12 +135,27 @@ pub fn receive(r: &RxRow, received: Option<i64>) -> Vec<Step> {
     // A backlogged packet waits for the softirq and then for the poll; GRO of loopback comes in neither.
     match received.filter(|t| (r.start_ns..=queued).contains(t)) {
         Some(t) => {
-            pieces.push(piece(r.start_ns, t, ordered, &arrival));
-            pieces.push(piece(t, queued, true, &protocol));
+            let mut before = piece(r.start_ns, t, ordered, &arrival);
+            let mut behind = piece(t, queued, true, &protocol);
+            if let Some(ns) = r.stage(Rx::Preempted) {
+                // Of either: as much of it lay before as the stages there leave open.
+                let open = before
+                    .stages
+                    .iter()
+                    .fold(t.wrapping_sub(r.start_ns), |ns, s| ns.wrapping_sub(s.2));
+                let first = ns.min(open.max(0));
+                for (of, ns) in [(&mut before, first), (&mut behind, ns.wrapping_sub(first))] {
+                    if ns != 0 {
+                        of.stages.push((Rx::Preempted.name(), Rx::Preempted.meaning(), ns));
+                    }
+                }
+            }
+            pieces.push(before);
+            pieces.push(behind);
         }
         None => {
-            let both: Vec<Rx> = arrival.into_iter().chain(protocol).collect();
-            pieces.push(piece(r.start_ns, queued, ordered, &both));
+            let both = arrival.into_iter().chain([Rx::Preempted]).chain(protocol);
+            pieces.push(piece(r.start_ns, queued, ordered, &both.collect::<Vec<Rx>>()));
         }
     }
     if read {

@@ -24,7 +24,7 @@ struct Before {
     tcp: tcp::Tcp,
     threads: Threads,
     /// Rows, and what the capture lacks for them.
-    softirqs: (Vec<softirq::tables::SoftirqRow>, Vec<String>),
+    softirqs: (Vec<softirq::tables::SoftirqRow>, softirq::Aways, Vec<String>),
     polls: (Vec<napi::tables::PollRow>, Vec<String>),
     neighbours: Vec<neighbours::tables::NeighbourRow>,
     herds: Vec<herds::HerdRow>,
@@ -81,7 +81,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         comms,
         mut tcp,
         threads,
-        softirqs: (softirqs, no_softirq),
+        softirqs: (softirqs, aways, no_softirq),
         polls: (polls, no_polls),
         neighbours,
         herds,
@@ -112,6 +112,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 comms: &comms,
                 sockets: &tcp.sockets,
                 softirqs: Nearby::of(&softirqs),
+                aways: &aways,
                 polls: Nearby::of(&polls),
             };
             let mut rx = receive::walk(&trace, capture, &identity, &tcp, asks);

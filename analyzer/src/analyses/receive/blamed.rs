@@ -18,7 +18,13 @@ pub const BLAMED: usize = 20;
 const OF_A_READER: usize = 4;
 
 /// Stages of which that is told, in the order of the path.
-const STAGES: [Stage; 4] = [Stage::SoftirqWait, Stage::Rps, Stage::ReaderAsleep, Stage::RunQueue];
+const STAGES: [Stage; 5] = [
+    Stage::SoftirqWait,
+    Stage::Rps,
+    Stage::Preempted,
+    Stage::ReaderAsleep,
+    Stage::RunQueue,
+];
 /// The part of a sleep that was in a known system call, that was none of its own, and the rest of it.
 const CALL: &str = "call";
 const HELD: &str = "held";
@@ -33,9 +39,9 @@ const NOBODY: Reader = (Name::EMPTY, 0);
 /// What units waited for.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Blamed {
-    /// Stage: `softirq_wait`, `rps`, `reader_asleep`, `run_queue`.
+    /// Stage: `softirq_wait`, `rps`, `preempted`, `reader_asleep`, `run_queue`.
     pub stage: &'static str,
-    /// Largest part of a softirq's wait: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`; of a run queue: `task`, or `idle` (the reader was held off a CPU that idled); of a sleep: `call`, or `held` (stopped, traced).
+    /// Largest part of a softirq's wait: `irq`, `softirq`, `bh_off`, `ksoftirqd`, `task`, `idle`, `unknown`; of a run queue or a preemption: `task`, or `idle` (the reader was held off a CPU that idled, the softirq waited for a lock); of a sleep: `call`, or `held` (stopped, traced).
     pub part: &'static str,
     /// Who had most of it: interrupt, vector, task or system call; empty when it has no name, or is not known.
     pub who: String,
@@ -84,12 +90,17 @@ pub(super) fn blamed(read: &[&RxRow]) -> Vec<Blamed> {
                 add(stage, NOBODY, ns, part.word(), who);
             }
         }
+        let part = |task: &Name| match &*task.text() {
+            "" => Part::Unknown,
+            IDLE => Part::Idle,
+            _ => Part::Task,
+        };
+        if let Some(ns) = r.stage(Stage::Preempted) {
+            let by = r.preempted_by;
+            add(Stage::Preempted, NOBODY, ns, part(&by).word(), by);
+        }
         if let Some(ns) = r.stage(Stage::RunQueue) {
-            let part = match &*r.run_queue_task.text() {
-                "" => Part::Unknown,
-                IDLE => Part::Idle,
-                _ => Part::Task,
-            };
+            let part = part(&r.run_queue_task);
             add(Stage::RunQueue, (r.task, r.pid), ns, part.word(), r.run_queue_task);
         }
         if let Some(ns) = r.stage(Stage::ReaderAsleep) {

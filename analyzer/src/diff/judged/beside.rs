@@ -159,7 +159,7 @@ pub(in crate::diff) fn of_metric(settings: &[SettingChange], which: &Which, serv
         ("app", _, Of::Qdisc(dev)) => on_the_way(dev),
         ("app", "qdisc", _) => false,
         ("app", _, Of::Cpu) => runs(&s.name),
-        ("rx", "run_queue", Of::Cpu) => true,
+        ("rx", "run_queue" | "preempted", Of::Cpu) => true,
         ("app", _, Of::Sysctl) => is_tcp(&s.name),
         ("device" | "tx" | "tx_udp", "qdisc", Of::Qdisc(dev)) => on_the_way(dev),
         ("rx", "gro" | "poll_wait" | "batch_wait" | "protocol", Of::Feature(dev)) => on_the_way(dev),

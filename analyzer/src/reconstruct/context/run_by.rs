@@ -8,7 +8,7 @@ pub enum RunBy {
     IrqTail,
     /// A task that enabled bottom halves (`__local_bh_enable_ip`).
     BhEnable,
-    /// ksoftirqd/N.
+    /// ksoftirqd/N; ktimers/N of PREEMPT_RT.
     Ksoftirqd,
     /// The kernel thread of a NAPI (`napi/<dev>-<id>`, `backlog_napi/<cpu>`): no softirq.
     ThreadedNapi,

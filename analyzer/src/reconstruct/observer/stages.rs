@@ -23,7 +23,7 @@ fn on(stage: Stage) -> On {
         Stage::Irq | Stage::SoftirqWait | Stage::PollWait | Stage::Gro => On::Cpu,
         Stage::BatchWait | Stage::Protocol | Stage::Ready | Stage::Wakeup => On::Cpu,
         Stage::ReaderRunning | Stage::Copy | Stage::Return => On::Reader,
-        Stage::Rps | Stage::Backlog | Stage::OutOfOrder => On::Elsewhere,
+        Stage::Rps | Stage::Preempted | Stage::Backlog | Stage::OutOfOrder => On::Elsewhere,
         Stage::ReaderAsleep | Stage::IdleExit | Stage::RunQueue => On::Elsewhere,
     }
 }

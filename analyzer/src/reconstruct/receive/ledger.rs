@@ -8,6 +8,7 @@ use crate::nearby::Nearby;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::context::RunBy;
 use crate::reconstruct::napi::tables::{PollContext, PollRow};
+use crate::reconstruct::softirq::Aways;
 use crate::reconstruct::softirq::tables::SoftirqRow;
 use crate::reconstruct::tcp::Sockets;
 use crate::reconstruct::thread::Threads;
@@ -23,6 +24,8 @@ pub struct Asks<'f> {
     pub sockets: &'f Sockets,
     /// Softirq runs by (start, CPU).
     pub softirqs: Nearby<'f, SoftirqRow>,
+    /// When threads that run them were away from their CPUs.
+    pub aways: &'f Aways,
     /// Polls by end.
     pub polls: Nearby<'f, PollRow>,
 }
@@ -36,14 +39,17 @@ impl Asks<'_> {
         run.filter(|r| (r.start_ns, r.cpu) == (start, cpu))
     }
     fn run_by(&self, u: &Unit) -> Option<RunBy> {
-        if let Some(start) = u.recv_softirq {
-            return self.softirq(start, u.cpu).map(|r| r.run_by);
+        match u.recv_softirq {
+            Some(start) => self.softirq(start, u.cpu).map(|r| r.run_by),
+            None => self.poll_in_task(u).map(|p| p.run_by),
         }
+    }
+    /// The poll outside softirq that received it.
+    fn poll_in_task(&self, u: &Unit) -> Option<&PollRow> {
         let recv = u.recv.filter(|_| u.recv_in_task)?;
         let from = self.polls.place(|p| p.end_ns < recv);
         let mut next = self.polls.rows().get(from..)?.iter().take(OTHER_POLLS);
         next.find(|p| p.cpu == u.cpu && p.context == PollContext::Task)
-            .map(|p| p.run_by)
     }
 }
 
@@ -51,21 +57,68 @@ fn between(from: Option<i64>, to: Option<i64>) -> Option<i64> {
     from.zip(to).map(|(a, b)| b.wrapping_sub(a))
 }
 
+/// The stages of a row while they are found, and how long who received it was away from its CPU in them.
+struct Parts<'f> {
+    times: StageTimes,
+    aways: &'f Aways,
+    /// CPU and thread of the softirq runs, or of the poll, that had it.
+    by: [Option<(u16, i32)>; 2],
+    /// Time away, and who ran for the longest of it.
+    away: Option<(i64, i64, i32)>,
+}
+
+impl<'f> Parts<'f> {
+    fn of(u: &Unit, asks: &Asks<'f>) -> Parts<'f> {
+        let mut by = [None; 2];
+        if !asks.aways.is_empty() {
+            let run = |start: Option<i64>, cpu| Some((cpu, asks.softirq(start?, cpu)?.pid));
+            let thread = || Some((u.cpu, asks.poll_in_task(u)?.threaded.as_ref()?.pid));
+            by = [run(u.softirq, u.start_cpu), run(u.recv_softirq, u.cpu).or_else(thread)];
+            if by[0] == by[1] {
+                by[0] = None;
+            }
+        }
+        Parts {
+            times: StageTimes::default(),
+            aways: asks.aways,
+            by,
+            away: None,
+        }
+    }
+    fn set(&mut self, stage: Stage, ns: Option<i64>) {
+        self.times.set(stage, ns);
+    }
+    /// A stage in which a CPU was at it, less what it was not.
+    fn on_cpu(&mut self, stage: Stage, from: Option<i64>, to: Option<i64>) {
+        let (Some(from), Some(to)) = (from, to) else { return };
+        let mut ns = to.wrapping_sub(from);
+        for (cpu, pid) in self.by.into_iter().flatten() {
+            if let Some((away, by)) = self.aways.between(cpu, pid, from, to) {
+                ns = ns.wrapping_sub(away);
+                let (all, most, who) = self.away.unwrap_or((0, 0, by));
+                let (most, who) = if away > most { (away, by) } else { (most, who) };
+                self.away = Some((all.saturating_add(away), most, who));
+            }
+        }
+        self.times.add(stage, Some(ns));
+    }
+}
+
 /// First event to `netif_receive_skb`.
-fn arrival(u: &Unit, parts: &mut StageTimes) {
+fn arrival(u: &Unit, parts: &mut Parts<'_>) {
     let steered = u.recv.is_some() && u.cpu != u.start_cpu;
     let in_poll = u.gro.or(u.recv);
     if u.start_kind == RxStart::Irq {
         parts.set(Stage::Irq, between(Some(u.start), u.raise));
         parts.set(Stage::SoftirqWait, between(u.raise, u.softirq));
-        parts.set(Stage::PollWait, between(u.softirq, in_poll));
+        parts.on_cpu(Stage::PollWait, u.softirq, in_poll);
     }
     // Where it was handed to the CPU that received it: by netif_rx, or not later than the end of the poll.
     let handed = match (u.start_kind, steered) {
         (RxStart::NetifRx, _) | (RxStart::Receive, true) => Some(u.start),
         (RxStart::Irq | RxStart::Gro, true) => u.poll_end,
         (RxStart::Irq | RxStart::Gro, false) => {
-            parts.set(Stage::Gro, between(u.gro, u.recv));
+            parts.on_cpu(Stage::Gro, u.gro, u.recv);
             return;
         }
         (RxStart::Receive, false) => return,
@@ -78,41 +131,45 @@ fn arrival(u: &Unit, parts: &mut StageTimes) {
         if recv < handed {
             return;
         }
-        parts.set(Stage::Gro, between(u.gro, Some(handed)));
+        parts.on_cpu(Stage::Gro, u.gro, Some(handed));
     }
     match u.recv_softirq {
         Some(run) if run >= handed => {
             let wait = if steered { Stage::Rps } else { Stage::SoftirqWait };
             parts.set(wait, Some(run.wrapping_sub(handed)));
-            parts.add(Stage::PollWait, Some(recv.wrapping_sub(run)));
+            parts.on_cpu(Stage::PollWait, Some(run), Some(recv));
         }
         // The softirq was running when the packet was queued.
-        Some(_) => parts.add(Stage::PollWait, Some(recv.wrapping_sub(handed))),
+        Some(_) => parts.on_cpu(Stage::PollWait, Some(handed), Some(recv)),
         None => {}
     }
 }
 
 /// `netif_receive_skb` to readable.
-fn protocol(u: &Unit, parts: &mut StageTimes) {
+fn protocol(u: &Unit, parts: &mut Parts<'_>) {
     let done = u.proto.or(u.ready);
     match u.through.filter(|_| !u.backlog && done.is_some()) {
         Some(through) => {
-            parts.set(Stage::BatchWait, between(u.recv, Some(through)));
-            parts.set(Stage::Protocol, between(Some(through), done));
+            parts.on_cpu(Stage::BatchWait, u.recv, Some(through));
+            parts.on_cpu(Stage::Protocol, Some(through), done);
         }
         None if u.backlog => parts.set(Stage::Backlog, between(u.recv, done)),
-        None => parts.set(Stage::Protocol, between(u.recv, done)),
+        None => parts.on_cpu(Stage::Protocol, u.recv, done),
     }
-    let readable = if u.held { Stage::OutOfOrder } else { Stage::Ready };
-    parts.set(readable, between(u.proto, u.ready));
+    match u.held {
+        true => parts.set(Stage::OutOfOrder, between(u.proto, u.ready)),
+        false => parts.on_cpu(Stage::Ready, u.proto, u.ready),
+    }
 }
 
 /// Writes the row. A stage is `None` when it did not happen or its ends are not known; the rest is unattributed, so the
 /// parts sum to the total by construction. Nothing is clamped: a negative stage is the clocks' error and is shown.
 pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
-    let mut parts = StageTimes::default();
+    let mut parts = Parts::of(u, asks);
     arrival(u, &mut parts);
     protocol(u, &mut parts);
+    let (away, mut parts) = (parts.away, parts.times);
+    parts.set(Stage::Preempted, away.map(|(ns, ..)| ns));
     let queued = u.ready.or(u.proto).or(u.recv).unwrap_or(u.start);
     let mut rcvq_ns = None;
     let mut instead = None;
@@ -182,6 +239,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         unit_nth: u.unit_nth,
         run_by: asks.run_by(u),
         softirq_blame: waited.and_then(|r| r.blame),
+        preempted_by: away.map_or_else(Name::default, |(_, _, who)| asks.comms.ran(who, last)),
         run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
         asleep_in: slept.call,
         asleep_in_ns: slept.ns,

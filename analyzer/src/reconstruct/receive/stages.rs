@@ -20,6 +20,8 @@ pub enum Stage {
     BatchWait,
     /// Until the transport protocol had it, in softirq.
     Protocol,
+    /// Received, but the thread that did it was switched out with bottom halves off (PREEMPT_RT): in none of the four before and `Ready`.
+    Preempted,
     /// In the socket's backlog because a task held the socket lock.
     Backlog,
     /// Held by TCP until a later segment made the socket readable: a segment before it was missing (or, where no ACK of a recorded peer
@@ -44,7 +46,7 @@ pub enum Stage {
 }
 
 /// Number of stages.
-pub const STAGES: usize = 17;
+pub const STAGES: usize = 18;
 
 impl Stage {
     /// All, in order.
@@ -56,6 +58,7 @@ impl Stage {
         Stage::Gro,
         Stage::BatchWait,
         Stage::Protocol,
+        Stage::Preempted,
         Stage::Backlog,
         Stage::OutOfOrder,
         Stage::Ready,
@@ -68,7 +71,7 @@ impl Stage {
         Stage::Return,
     ];
     /// Those that are over when the transport protocol has a packet, and when a socket has it.
-    pub const UNTIL_SOCKET: [Stage; 8] = [
+    pub const UNTIL_SOCKET: [Stage; 9] = [
         Stage::Irq,
         Stage::SoftirqWait,
         Stage::Rps,
@@ -76,6 +79,7 @@ impl Stage {
         Stage::Gro,
         Stage::BatchWait,
         Stage::Protocol,
+        Stage::Preempted,
         Stage::Backlog,
     ];
     /// Name as in the columns (`stage_<name>_ns`).
@@ -88,6 +92,7 @@ impl Stage {
             Stage::Gro => "gro",
             Stage::BatchWait => "batch_wait",
             Stage::Protocol => "protocol",
+            Stage::Preempted => "preempted",
             Stage::Backlog => "backlog",
             Stage::OutOfOrder => "out_of_order",
             Stage::Ready => "ready",
@@ -110,6 +115,7 @@ impl Stage {
             Stage::Gro => "GRO entry to netif_receive_skb: hold and list batch",
             Stage::BatchWait => "received, waiting for the batch's earlier packets to get through",
             Stage::Protocol => "to the transport protocol",
+            Stage::Preempted => "the softirq was preempted, or waited for a lock (PREEMPT_RT)",
             Stage::Backlog => "socket backlog: a task held the socket lock",
             Stage::OutOfOrder => {
                 "held by TCP until a missing segment came (out of order; or SO_RCVLOWAT, where no ACK tells which)"

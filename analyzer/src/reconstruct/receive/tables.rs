@@ -53,6 +53,8 @@ pub struct RxRow {
     pub run_by: Option<RunBy>,
     /// What kept its CPU longest in `softirq_wait` or `rps`; `None` without these.
     pub softirq_blame: Option<Blame>,
+    /// The task that ran longest while it was `preempted`; `swapper`: none; empty: it was not.
+    pub preempted_by: Name,
     /// The task that ran longest on the reader's CPU while the reader waited for it; `swapper`: the idle task; empty: none, or not known.
     pub run_queue_task: Name,
     /// The system call in which the reader slept longest while it was readable; empty: it did not sleep, or nothing tells.
@@ -166,6 +168,11 @@ pub static RX: TableDef<RxRow> = TableDef {
         ),
         stage_col!("stage_protocol_ns", Protocol, "to the transport protocol"),
         stage_col!(
+            "stage_preempted_ns",
+            Preempted,
+            "of poll_wait, gro, batch_wait, protocol and ready: the thread that received it was switched out with bottom halves off, preempted or waiting for a lock (PREEMPT_RT); not in these"
+        ),
+        stage_col!(
             "stage_backlog_ns",
             Backlog,
             "socket backlog: a task held the socket lock"
@@ -251,6 +258,13 @@ pub static RX: TableDef<RxRow> = TableDef {
             Str,
             "what its CPU did longest in stage_softirq_wait_ns or stage_rps_ns, and who, as in softirqs; empty without these",
             |r, _| r.softirq_blame.map_or(Cell::Null, |b| Cell::str(b.text()))
+        ),
+        col!(
+            "preempted_by",
+            "",
+            Str,
+            "who ran longest in stage_preempted_ns; swapper: nobody; empty without that",
+            |r, _| Cell::name(&r.preempted_by)
         ),
         col!(
             "run_queue_task",

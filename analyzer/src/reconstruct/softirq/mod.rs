@@ -12,9 +12,12 @@
 //!          bh_enable        it is in the same task
 //!          as the run before   the entry follows an exit at once (handle_softirqs loops): one episode
 //! ```
+//! PREEMPT_RT: a run is preempted, or waits for a lock: `away` keeps when, and who ran instead.
+//!
 //! CPUs are walked in parallel, each alone. An entry whose exit is missing (gap, end of the recording) has no end; an exit
 //! without entry gives no row; a raise behind a gap need not be the first, so it is none.
 
+mod away;
 mod run;
 mod squeeze;
 pub mod tables;
@@ -22,5 +25,6 @@ pub mod tables;
 mod tests;
 mod tracker;
 
+pub use away::Aways;
 pub use run::Softirqs;
 pub use squeeze::{Counted, Limits};

@@ -12,9 +12,10 @@ use netmortem_formats::tracepoints::softirq_exit::SoftirqExit;
 use netmortem_formats::tracepoints::softirq_raise::SoftirqRaise;
 use rayon::prelude::*;
 
+use super::away::{Away, Aways};
 use super::squeeze::Limits;
 use super::tables::{SoftirqRow, VECTORS};
-use super::tracker::{OnCpu, Tells, is_ksoftirqd};
+use super::tracker::{OnCpu, Tells, is_softirq_thread};
 use crate::ingest::{Event, Rec, Trace};
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
@@ -60,20 +61,26 @@ impl<'t> Softirqs<'t> {
             entry: self.entry,
             gaps: Gaps::of_cpu(self.trace, cpu),
             passed: None,
+            cpu,
             machine: OnCpu::new(cpu, self.limits, self.tells),
         }
     }
-    /// Rows in order of start. The sentences say what the capture does not have.
-    pub fn rows(self, of: Vec<OfCpu>, comms: &Comms) -> (Vec<SoftirqRow>, Vec<String>) {
-        let runs = of.into_iter().flat_map(|of| of.0);
+    /// Rows in order of start, when their threads were away, and what the capture does not have.
+    pub fn rows(self, of: Vec<OfCpu>, comms: &Comms) -> (Vec<SoftirqRow>, Aways, Vec<String>) {
+        let (runs, away): (Vec<_>, Vec<_>) = of.into_iter().map(|of| (of.runs, (of.cpu, of.away))).unzip();
+        let runs = runs.into_iter().flatten();
         let mut rows: Vec<SoftirqRow> = runs.map(|(row, who)| named(row, who, comms)).collect();
         rows.par_sort_by_key(|r| (r.start_ns, r.cpu));
-        (rows, self.routes.missing)
+        (rows, Aways::of(away), self.routes.missing)
     }
 }
 
-/// The runs of one CPU, without names.
-pub struct OfCpu(Vec<(SoftirqRow, Who)>);
+/// What was found on one CPU, without names.
+pub struct OfCpu {
+    cpu: u16,
+    runs: Vec<(SoftirqRow, Who)>,
+    away: Vec<Away>,
+}
 
 /// Follows one CPU.
 pub struct Runs<'w> {
@@ -82,14 +89,16 @@ pub struct Runs<'w> {
     gaps: Gaps<'w>,
     /// The last record, when nobody looked at it.
     passed: Option<Rec>,
+    cpu: u16,
     machine: OnCpu,
 }
 
 impl Runs<'_> {
     /// What it found.
-    pub fn finish(mut self) -> OfCpu {
-        self.machine.cut();
-        OfCpu(self.machine.rows)
+    pub fn finish(self) -> OfCpu {
+        let cpu = self.cpu;
+        let (runs, away) = self.machine.finish();
+        OfCpu { cpu, runs, away }
     }
 }
 
@@ -129,9 +138,9 @@ fn routes(trace: &Trace<'_>) -> Routes<OnCpu> {
     let needed = routes.missing.len();
     // Without these a wait is divided less finely; the trackers that need them say so.
     routes.on::<NapiPoll<'static>>(s, |t, e, p| t.poll(e, p.work, p.budget));
-    routes.on::<SchedSwitch<'static>>(s, |t, _, p| {
+    routes.on::<SchedSwitch<'static>>(s, |t, e, p| {
         let runnable = p.prev_state & 0xff == 0;
-        t.switch((p.prev_pid, p.prev_comm, runnable), (p.next_pid, p.next_comm));
+        t.switch(e, (p.prev_pid, p.prev_comm, runnable), (p.next_pid, p.next_comm));
     });
     routes.on::<SchedWaking<'static>>(s, |t, _, p| t.wake(p.pid, p.comm));
     routes.on::<SchedWakeup<'static>>(s, |t, _, p| t.wake(p.pid, p.comm));
@@ -142,8 +151,11 @@ fn routes(trace: &Trace<'_>) -> Routes<OnCpu> {
 /// The row with the names of its threads.
 fn named(mut row: SoftirqRow, who: Who, comms: &Comms) -> SoftirqRow {
     row.comm = comms.at(row.pid, row.start_ns);
-    if is_ksoftirqd(row.comm.bytes()) {
+    if is_softirq_thread(row.comm.bytes()) {
         row.run_by = RunBy::Ksoftirqd;
+    }
+    if let Some(p) = &mut row.preempted {
+        p.by = comms.ran(p.pid, row.start_ns);
     }
     if let Some(b) = &mut row.blame {
         b.who = match who {

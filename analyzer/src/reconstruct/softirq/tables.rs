@@ -42,8 +42,21 @@ pub struct SoftirqRow {
     pub comm: Name,
     /// Hard interrupts handled inside the run, ns; `None` when nothing says that these were recorded.
     pub irq_ns: Option<i64>,
+    /// Its thread was switched out inside the run (PREEMPT_RT); boxed, as most recordings have none.
+    pub preempted: Option<Box<Preempted>>,
     /// Confidence of the pairing.
     pub confidence: Confidence,
+}
+
+/// A softirq run whose thread did not have its CPU all the time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preempted {
+    /// How long it had not, ns.
+    pub ns: i64,
+    /// Who had it longest meanwhile: its thread id.
+    pub pid: i32,
+    /// And its name; `swapper`: nobody, the thread waited for a lock.
+    pub by: Name,
 }
 
 /// What kept a softirq waiting longest.
@@ -113,10 +126,24 @@ pub static SOFTIRQS: TableDef<SoftirqRow> = TableDef {
             |r, _| { r.irq_ns.into() }
         ),
         col!(
+            "preempted_ns",
+            "ns",
+            I64,
+            "part of run_ns in which its thread was not on the CPU: preempted, or waiting for a lock (PREEMPT_RT); empty: it was, or switches were not recorded",
+            |r, _| r.preempted.as_ref().map(|p| p.ns).into()
+        ),
+        col!(
+            "preempted_by",
+            "",
+            Str,
+            "task that ran longest meanwhile; swapper: none",
+            |r, _| r.preempted.as_ref().map_or(Cell::Null, |p| Cell::name(&p.by))
+        ),
+        col!(
             "run_by",
             "",
             Str,
-            "who ran it: irq_tail, bh_enable (a task enabling bottom halves), ksoftirqd, unknown",
+            "who ran it: irq_tail, bh_enable (a task enabling bottom halves; an interrupt's thread on PREEMPT_RT), ksoftirqd (or ktimers, of PREEMPT_RT), unknown",
             |r, _| Cell::str(r.run_by.word())
         ),
         col!(

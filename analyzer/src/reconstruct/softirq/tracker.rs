@@ -1,7 +1,8 @@
 //! The machine of one CPU.
 
+use super::away::{self, Away};
 use super::squeeze::{Limits, Work};
-use super::tables::{Blame, NET_RX, SoftirqRow};
+use super::tables::{Blame, NET_RX, Preempted, SoftirqRow};
 use crate::confidence::Confidence;
 use crate::ingest::{Event, GapRow};
 use crate::name::Name;
@@ -28,10 +29,11 @@ pub struct OnCpu {
     ksoftirqd: Ksoftirqd,
     /// What is known of the run that is open.
     open: Option<Open>,
+    away: away::OnCpu,
     limits: Limits,
     tells: Tells,
     /// Rows in order of end, and who is to blame, while threads have no names.
-    pub rows: Vec<(SoftirqRow, Who)>,
+    rows: Vec<(SoftirqRow, Who)>,
 }
 
 /// What a recording would tell.
@@ -61,6 +63,7 @@ impl Tracker for OnCpu {
     fn gap(&mut self, _: &GapRow) {
         self.cut();
         self.state.forget();
+        self.away.forget();
         self.waits = Default::default();
         (self.last, self.below) = (None, None);
         self.ksoftirqd = unseen(self.tells);
@@ -87,6 +90,7 @@ impl OnCpu {
             waits: Default::default(),
             ksoftirqd: unseen(tells),
             open: None,
+            away: away::OnCpu::default(),
             limits,
             tells,
             rows: Vec::new(),
@@ -181,7 +185,8 @@ impl OnCpu {
             open.work.poll(e.ts, work, budget);
         }
     }
-    pub(super) fn switch(&mut self, prev: (i32, &[u8], bool), next: (i32, &[u8])) {
+    pub(super) fn switch(&mut self, e: &Event<'_>, prev: (i32, &[u8], bool), next: (i32, &[u8])) {
+        self.away.switch(e, prev.0, next.0);
         if is_ksoftirqd(next.1) {
             self.ksoftirqd = Ksoftirqd::Running(next.0);
         } else if is_ksoftirqd(prev.1) {
@@ -236,8 +241,13 @@ impl OnCpu {
         };
         (e.ts, run_by)
     }
+    /// What it found, when there is no more.
+    pub(super) fn finish(mut self) -> (Vec<(SoftirqRow, Who)>, Vec<Away>) {
+        self.cut();
+        (self.rows, self.away.finish())
+    }
     /// The run that is open has an end that was not seen.
-    pub(super) fn cut(&mut self) {
+    fn cut(&mut self) {
         if let Some(run) = self.state.run.take() {
             self.close(run, None);
         }
@@ -253,6 +263,10 @@ impl OnCpu {
             }
             _ => None,
         };
+        let preempted = self.away.since(run.pid, run.start).map(|(ns, pid)| {
+            let by = Name::default();
+            Box::new(Preempted { ns, pid, by })
+        });
         let top = open.wait.as_ref().and_then(Wait::top);
         let blame = top.map(|(part, _, ns)| Blame {
             part,
@@ -273,6 +287,7 @@ impl OnCpu {
             pid: run.pid,
             comm: Name::default(),
             irq_ns: self.tells.irqs.then_some(run.irq_ns),
+            preempted,
             confidence: match end_ns {
                 Some(_) => Confidence::Certain,
                 None => Confidence::Unknown,
@@ -283,6 +298,11 @@ impl OnCpu {
 }
 
 /// Whether a thread of this name is a ksoftirqd.
-pub(super) fn is_ksoftirqd(comm: &[u8]) -> bool {
+fn is_ksoftirqd(comm: &[u8]) -> bool {
     comm.starts_with(b"ksoftirqd/")
+}
+
+/// Whether it is one of the threads of a CPU that only run softirqs: PREEMPT_RT has another one for timers.
+pub(super) fn is_softirq_thread(comm: &[u8]) -> bool {
+    is_ksoftirqd(comm) || comm.starts_with(b"ktimers/")
 }

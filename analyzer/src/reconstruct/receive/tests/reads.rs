@@ -95,7 +95,9 @@ fn coalesced_skbs_are_told() {
     let identity = crate::reconstruct::skb::identify(&trace, &c);
     let tcp = crate::reconstruct::tcp::run(&trace, &comms);
     let threads = crate::reconstruct::thread::Threads::read(&trace);
+    let aways = Default::default();
     let asks = crate::reconstruct::receive::Asks {
+        aways: &aways,
         threads: &threads,
         comms: &comms,
         sockets: &tcp.sockets,
