@@ -95,7 +95,6 @@ fn read_of_words(of: &ReadOf) -> String {
 
 /// `readable, but the reader was busy with others: proxy/7 on a CPU in 83 % of it at 2 other connections, most at ... (12.0 ms)`
 fn busy_with(of: &BusyWith) -> String {
-    // Of other sockets than TCP's it is not told which.
     let mostly = of.connections_ns as f64 >= AT_CONNECTIONS * of.ns as f64;
     let which = match (of.connections, of.first.as_str()) {
         (0, _) | (_, "") => "other sockets".to_owned(),
