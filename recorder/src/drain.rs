@@ -166,7 +166,8 @@ impl CpuDrain {
             let moved = self.read_full(shared)?;
             if self.flushed.elapsed() >= BATCH_AGE {
                 // A quiet CPU takes long to fill one.
-                self.read_one(shared)?;
+                // Where nothing is left the kernel is asked again: it wakes us at the next event, and not before.
+                in_vain &= self.read_one(shared)?;
                 self.flush(shared)?;
                 let mut writer = shared.writer();
                 writer.flush().map_err(RecordError::output)?;

@@ -10,6 +10,7 @@ mod flight_namespaces;
 mod flight_processes;
 pub(crate) mod harness;
 mod host_faults;
+mod idle;
 pub(crate) mod kernel_state;
 mod live;
 mod outputs;

@@ -82,6 +82,19 @@ pub fn refused(all: &[CounterRow], counts: impl Fn(&str, &str) -> bool) -> u64 {
     of.filter_map(CounterRow::rise).fold(0, u64::saturating_add)
 }
 
+/// The same of one counter in all namespaces that there were; `None`: one ended meanwhile, or this counter was read there at one end only (as flights do) and not as 0.
+pub fn risen_in_all(all: &[CounterRow], name: &str) -> Option<u64> {
+    let mut ended: BTreeMap<Option<u64>, bool> = BTreeMap::new();
+    for c in all.iter().filter(|c| ["snmp", "netstat"].contains(&c.source)) {
+        *ended.entry(c.netns).or_insert(true) &= c.end.is_none();
+    }
+    if ended.is_empty() || ended.values().any(|ended| *ended) {
+        return None;
+    }
+    let mut of = all.iter().filter(|c| c.name == name);
+    of.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
+}
+
 /// The view.
 pub static COUNTERS: TableDef<CounterRow> = TableDef {
     name: "counters",

@@ -116,7 +116,7 @@ pub struct Drops {
     pub unmissed: Option<Unmissed>,
     /// Devices on which multicast was dropped that their hosts had not joined, where somebody may miss it.
     pub unjoined: Vec<Unjoined>,
-    /// Segments that TCP dropped where no event tells, by counters of the kernel.
+    /// Segments that TCP dropped where no event tells why, by counters of the kernel.
     pub untold: Vec<Untold>,
     /// Connections of which data or SYNs were lost.
     #[serde(skip)]

@@ -1,5 +1,5 @@
 //! Segments that TCP dropped by itself on kernels that have no event for it (before Linux 5.17, `tcp_drop` freed silently), by the kernel's counters: with a wrong checksum,
-//! and for want of memory.
+//! and for want of memory. Of the first some may have an event without a reason: short ones, and those for a socket that is in use (`tcp_v4_rcv`).
 //!
 //! Needs `counters`, `retransmits`, `connections`, `rx`, settings, lists of sockets. Between which hosts segments were damaged is inferred: about as many were sent again on the
 //! connections from the one to the other, in the namespace of which the counter rose. Must not say what drops with a reason say, nor anything where no counter rose.

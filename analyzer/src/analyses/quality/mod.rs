@@ -182,7 +182,10 @@ pub fn answer(facts: &Facts) -> Quality {
         says.push(u.words());
     }
     if events_whole && !says.is_empty() {
-        says.push("of the events none was lost".into());
+        says.push(match lost_elsewhere {
+            0 => "of the events none was lost".into(),
+            _ => "of the events that answers use none was lost".into(),
+        });
     }
     let clocks = ClockError::of(&facts.clock_skew);
     let mut sentence = match (says.is_empty(), lost_elsewhere > 0) {

@@ -293,7 +293,7 @@ fn packets_that_a_tap_lost_are_said_with_their_share() {
 fn unexplained_bytes_are_said_with_their_kind_and_share() {
     use crate::Confidence::{self, Strong, Unknown, Weak};
     use crate::reconstruct::balances::tables::{BalanceKind, BalanceRow};
-    let with = |rows: &[(BalanceKind, u64, u64, Confidence)]| {
+    let rows_of = |rows: &[(BalanceKind, u64, u64, Confidence)]| -> Vec<BalanceRow> {
         let row = |(kind, expected, apart, confidence): &(BalanceKind, u64, u64, Confidence)| BalanceRow {
             kind: *kind,
             connection: None,
@@ -305,8 +305,11 @@ fn unexplained_bytes_are_said_with_their_kind_and_share() {
             confidence: *confidence,
             because: "",
         };
+        rows.iter().map(row).collect()
+    };
+    let with = |rows: &[(BalanceKind, u64, u64, Confidence)]| {
         let mut f = whole();
-        f.balances = rows.iter().map(row).collect();
+        f.balances = rows_of(rows);
         answer(&f)
     };
     let (fifo, sent) = (BalanceKind::CoalesceFifo, BalanceKind::TxPayload);
@@ -331,6 +334,13 @@ fn unexplained_bytes_are_said_with_their_kind_and_share() {
         .map(|u| (u.kind, u.bytes, u.bytes_expected, u.confidence))
         .collect();
     assert_eq!(of, [("coalesce_fifo", 11, 2_000, "strong")]);
+    // A ring buffer that no answer uses lost some.
+    let mut f = whole();
+    f.capture.streams[1].lost_events = 5;
+    f.balances = rows_of(&[(fifo, 1_000, 11, Strong)]);
+    let said = answer(&f).sentence;
+    let end = "(coalesce_fifo); of the events that answers use none was lost; a ring buffer that no answer uses lost events too.";
+    assert!(said.contains(end), "{said}");
     // More than a tenth is bad; so is what was never expected. A weak comparison is told as one.
     let q = with(&[(fifo, 1_000, 101, Weak), (sent, 0, 5, Strong)]);
     assert_eq!((q.level, q.unexplained.len()), (Level::Bad, 2));

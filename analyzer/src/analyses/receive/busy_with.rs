@@ -26,6 +26,9 @@ pub struct BusyWith {
     pub ns: i64,
     /// Of that, at the first of these connections.
     pub first_ns: i64,
+    /// Of that, at the connections that units name.
+    #[serde(skip)]
+    pub connections_ns: i64,
     /// Share of all time of units in which their readers ran, 0 to 1.
     pub share: f64,
 }
@@ -60,6 +63,7 @@ pub(super) fn busy_with(facts: &Facts, read: &[&RxRow]) -> Option<BusyWith> {
         first: row.map(as_opened).unwrap_or_default(),
         ns,
         first_ns: first.map_or(0, |f| *f.1),
+        connections_ns: at.values().fold(0, |sum, ns| sum.saturating_add(*ns)),
         share,
     })
 }

@@ -226,9 +226,7 @@ fn never_whole(g: &Group) -> bool {
 /// Of most packets that were lost it is known why, beyond where: a table or a NAT that was full by the kernel's own counters, a line that damages, hosts that have one address,
 /// many that answer at once, another way, a rule that lets first fragments through alone.
 pub(super) fn names_cause(d: &Drops) -> bool {
-    if untold::names_cause(&d.untold) {
-        return true;
-    }
+    let (untold, of_known_cause) = untold::of_known_cause(&d.untold);
     let known = |g: &&Group| {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
         full || g.damaged.as_ref().is_some_and(|d| d.others > 0)
@@ -240,7 +238,8 @@ pub(super) fn names_cause(d: &Drops) -> bool {
     };
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
     let n: u64 = lost.filter(known).map(|g| g.count).sum();
-    n > 0 && n.saturating_mul(2) >= d.lost
+    let n = n.saturating_add(of_known_cause);
+    n > 0 && n.saturating_mul(2) >= d.lost.saturating_add(untold)
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {

@@ -18,6 +18,8 @@ const READER: f64 = 0.05;
 
 /// One hole in so many units, or more, is worth a look.
 const FEW_HOLES: u64 = 200;
+/// Share of a reader's time at other sockets from which it is said of the connections that are named.
+const AT_CONNECTIONS: f64 = 0.9;
 /// Share of a run queue's time while the CPU idled that makes it that.
 const MOSTLY: f64 = 0.5;
 
@@ -93,8 +95,10 @@ fn read_of_words(of: &ReadOf) -> String {
 
 /// `readable, but the reader was busy with others: proxy/7 on a CPU in 83 % of it at 2 other connections, most at ... (12.0 ms)`
 fn busy_with(of: &BusyWith) -> String {
+    let mostly = of.connections_ns as f64 >= AT_CONNECTIONS * of.ns as f64;
     let which = match (of.connections, of.first.as_str()) {
         (0, _) | (_, "") => "other sockets".to_owned(),
+        (_, first) if !mostly => format!("other sockets, {} of it at {first}", duration(of.first_ns)),
         (1, first) => format!("another connection ({first})"),
         (n, first) => format!("{n} other connections, most at {first} ({})", duration(of.first_ns)),
     };
@@ -361,4 +365,36 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     let said = small_reads(r).into_iter().chain(holes(r));
     let sentence = said.fold(sentence, |all, one| format!("{all} {}.", capital(&one)));
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a reader did at sockets that are not TCP's is not said of a connection.
+    #[test]
+    fn where_a_reader_was_busy_is_said_of_most_of_it() {
+        let of = |connections, first_ns| {
+            busy_with(&BusyWith {
+                task: "proxy/7".into(),
+                connections,
+                first: "10.0.0.3:40000 > 10.0.0.1:443".into(),
+                ns: 10_000_000,
+                first_ns,
+                connections_ns: first_ns,
+                share: 0.9,
+            })
+        };
+        let begin = "readable, but the reader was busy elsewhere: proxy/7, on a CPU, for 90 % of it at";
+        assert_eq!(
+            of(1, 9_500_000),
+            format!("{begin} another connection (10.0.0.3:40000 > 10.0.0.1:443)")
+        );
+        for n in [1, 2] {
+            assert_eq!(
+                of(n, 100_000),
+                format!("{begin} other sockets, 100.0 µs of it at 10.0.0.3:40000 > 10.0.0.1:443")
+            );
+        }
+    }
 }

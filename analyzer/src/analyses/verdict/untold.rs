@@ -9,7 +9,7 @@ use crate::reconstruct::drops::CHECKSUM;
 /// So many with a wrong checksum are wrong by themselves; fewer where it is known between whom.
 const MANY: u64 = 100;
 
-/// `641 TCP segments were dropped in this host where no event tells it (inferred from a counter of the kernel: TcpInCsumErrors rose by 641), for a wrong checksum: damaged on the way, ...`
+/// `641 TCP segments were dropped in this host and no event tells why (inferred from a counter of the kernel: TcpInCsumErrors rose by 641), for a wrong checksum: damaged on the way, ...`
 fn words(u: &Untold) -> String {
     let why = match u.says.starts_with(CHECKSUM) {
         true => format!(", for {}", u.says),
@@ -19,17 +19,21 @@ fn words(u: &Untold) -> String {
         format!(", by what was sent again, which is about as much, {}", ways::damaged(d))
     });
     format!(
-        "{} dropped in this host where no event tells it (inferred from a counter of the kernel: {} rose by {}){why}{between}",
+        "{} dropped in this host and no event tells why (inferred from a counter of the kernel: {} rose by {}){why}{between}",
         counted(u.rose, "TCP segment was", "TCP segments were"),
         u.counter,
         u.rose,
     )
 }
 
-/// Of segments with a wrong checksum alone it is not known where they were damaged.
-pub(super) fn names_cause(all: &[Untold]) -> bool {
-    all.iter()
-        .any(|u| !u.says.starts_with(CHECKSUM) || u.damaged.as_ref().is_some_and(|d| d.others > 0))
+/// How many segments these are, and of how many a cause is known: of those with a wrong checksum alone it is not where they were damaged.
+pub(super) fn of_known_cause(all: &[Untold]) -> (u64, u64) {
+    let sum = |of: &dyn Fn(&&Untold) -> bool| {
+        let of = all.iter().filter(of).map(|u| u.rose);
+        of.fold(0, u64::saturating_add)
+    };
+    let known = |u: &&Untold| !u.says.starts_with(CHECKSUM) || u.damaged.as_ref().is_some_and(|d| d.others > 0);
+    (sum(&|_| true), sum(&known))
 }
 
 /// For the head of the page.
@@ -78,7 +82,7 @@ mod tests {
         assert_eq!(tone, Tone::Bad);
         assert_eq!(
             said,
-            "27 TCP segments were dropped in this host where no event tells it (inferred from a counter of the kernel: TcpExtTCPRcvQDrop rose by 27): the memory was short. \
+            "27 TCP segments were dropped in this host and no event tells why (inferred from a counter of the kernel: TcpExtTCPRcvQDrop rose by 27): the memory was short. \
              No event tells of a lost packet; 3 frees."
         );
         assert_eq!(of("TcpInCsumErrors", 12, CHECKSUM).0, Tone::Notice);

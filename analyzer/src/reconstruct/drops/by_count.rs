@@ -4,7 +4,7 @@
 //! these rows, and what else ends there was not counted. Must not name where two counters could have meant them, nor where events were lost.
 //!
 //! ```text
-//! tcp_v4_rcv, tcp_v6_rcv   one counter alone rose; as many rows, or as many that carry data or SYNs (TIME_WAIT frees bare ACKs there)
+//! tcp_v4_rcv, tcp_v6_rcv   one counter alone rose; as many rows, or (all namespaces known) as many that carry data or SYNs (TIME_WAIT frees bare ACKs there)
 //! ip_error                 IpExtInNoRoutes rose by as many: no route; by none: a route refused
 //! ip_rcv_finish(_core)     a device received the packet, sent it out again, and it came to the one that had sent it first: its own source
 //! ```
@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::otherhost::Hindsight;
 use super::places;
 use super::tables::DropRow;
-use crate::counters::tables::{CounterRow, refused};
+use crate::counters::tables::{CounterRow, refused, risen_in_all};
 use crate::facts::SkbId;
 use crate::name::Name;
 use crate::reconstruct::whose::Carries;
@@ -101,7 +101,11 @@ pub(super) fn judge(rows: &mut [DropRow], shared: &Shared, counters: &[CounterRo
     };
     let full: Vec<usize> = all.iter().copied().filter(carries).collect();
     let fits = |at: &&Vec<usize>| at.len() as u64 <= n && at.len() as f64 >= MOSTLY * n as f64;
-    if let Some(at) = [&all, &full].into_iter().find(fits) {
+    // Where each of them was counted they are these. Where only some may have been, nothing else may have been counted in any namespace.
+    let others = COUNTED.iter().filter(|c| c.1 != reason).map(|c| c.0).chain(OTHERS);
+    let alone = || others.clone().all(|name| risen_in_all(counters, name) == Some(0));
+    let full = Some(&full).filter(|at| fits(at) && alone());
+    if let Some(at) = Some(&all).filter(fits).or(full) {
         places::name(rows, at, reason, None);
     }
 }

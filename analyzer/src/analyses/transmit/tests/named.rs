@@ -102,7 +102,7 @@ fn only_halvings_in_a_calm_pause_are_slow_start_after_idle() {
     assert_eq!(sender(&f).restarts, None);
 }
 
-fn negotiated(window_scaling: bool, own_window: Option<bool>) -> Negotiated {
+pub(super) fn negotiated(window_scaling: bool, own_window: Option<bool>) -> Negotiated {
     Negotiated {
         window_scaling,
         own_window,

@@ -175,7 +175,7 @@ fn came(n: u64) -> CounterRow {
 /// Before Linux 5.19 no event tells of states: windows of a connection as `tcp_probe` told them, of `evidence.txt` of a path of 20 ms with CUBIC and one mark in 60 packets.
 #[test]
 fn a_window_that_falls_where_no_event_tells_why_is_of_marks_that_came_to_its_peer() {
-    let of = |windows: &[(i64, u32)], to: u64, marks: u64| {
+    let with = |windows: &[(i64, u32)], to: u64, marks: u64, own: Option<bool>| {
         let mut f = page(10, &[21, 41]);
         f.tcp_samples = windows.iter().map(|(ms, cwnd)| sample(*ms, *cwnd, 1)).collect();
         f.counters = vec![CounterRow {
@@ -186,8 +186,13 @@ fn a_window_that_falls_where_no_event_tells_why_is_of_marks_that_came_to_its_pee
         let lists =
             crate::testing::listed(&[("addresses", netmortem_formats::capture::SnapshotWhen::Start, addresses)]);
         f.spaces = crate::snapshots::spaces::Spaces::of(&lists);
+        f.negotiated = own
+            .map(|own| (C, super::named::negotiated(true, Some(own))))
+            .into_iter()
+            .collect();
         found(&f).connections[0].marked
     };
+    let of = |windows: &[(i64, u32)], to, marks| with(windows, to, marks, None);
     let marked = [
         (20, 17),
         (24, 6),
@@ -201,6 +206,9 @@ fn a_window_that_falls_where_no_event_tells_why_is_of_marks_that_came_to_its_pee
     ];
     let m = of(&marked, 1, 19).unwrap();
     assert_eq!((m.reductions, m.came, m.inferred), (3, Some(19), true));
+    // BBR makes its window small by itself (4 packets every 10 s, to see the round trip), and knows no marks.
+    assert!(with(&marked, 1, 19, Some(false)).is_some());
+    assert_eq!(with(&marked, 1, 19, Some(true)), None);
     // Fewer marks than falls; marks that came to the sender; falls too small, or behind a pause.
     assert_eq!((of(&marked, 1, 2), of(&marked, 2, 19)), (None, None));
     assert_eq!(of(&[(20, 17), (24, 16), (41, 17), (43, 16), (60, 17)], 1, 19), None);

@@ -371,3 +371,24 @@ fn probes_of_ways_are_no_alarm_and_many_packets_are() {
     };
     assert!(!said(vec![at("lan0", 132), owned]).1.contains(probes));
 }
+
+/// A cause that counters tell of one segment is not the cause of all that was lost.
+#[test]
+fn a_few_that_no_event_tells_do_not_name_the_cause() {
+    use super::super::drops::names_cause;
+    let of = |rose, groups: Vec<Group>| {
+        let untold = crate::analyses::drops::Untold {
+            counter: "TcpExtTCPRcvQDrop",
+            rose,
+            says: "the memory was short".into(),
+            damaged: None,
+        };
+        names_cause(&Drops {
+            untold: vec![untold],
+            ..drops(groups)
+        })
+    };
+    let others = || vec![group(Some(false), "NETFILTER_DROP", 5_000)];
+    assert!(of(1, vec![]) && of(5_000, others()));
+    assert!(!of(1, others()));
+}

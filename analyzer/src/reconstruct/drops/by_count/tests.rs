@@ -84,3 +84,31 @@ fn names_are_those_of_counters() {
     assert_eq!(counter_of(NO_ROUTE), Some("IpExtInNoRoutes"));
     assert_eq!((counter_of(LOCAL_SOURCE), counter_of("NO_SOCKET")), (None, None));
 }
+
+/// Beside bare frees, as many with data as may be those counted: another cause's, if a namespace that was not read twice counted it.
+#[test]
+fn what_every_namespace_counted_must_be_known() {
+    let failure = counted("TcpExtTCPMD5Failure", 1, 6);
+    assert_eq!(named(4, 6, std::slice::from_ref(&failure)).0, 4);
+    // Four of the other, in one that a flight reads afterwards only; or that ended meanwhile.
+    let late = CounterRow {
+        start: None,
+        ..counted("TcpExtTCPMD5NotFound", 2, 4)
+    };
+    let ended = CounterRow {
+        end: None,
+        ..counted("IpExtInOctets", 2, 4)
+    };
+    for unknown in [late, ended] {
+        assert_eq!(named(4, 6, &[failure.clone(), unknown]).0, 0);
+    }
+    // One that came meanwhile, and counted none.
+    let came = CounterRow {
+        start: None,
+        ..counted("IpExtInOctets", 2, 4)
+    };
+    assert_eq!(named(4, 6, &[failure.clone(), came.clone()]).0, 4);
+    // Where each free there was counted it is not asked.
+    let ended = CounterRow { end: None, ..came };
+    assert_eq!(named(6, 0, &[failure, ended]).0, 6);
+}
