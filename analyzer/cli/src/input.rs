@@ -59,9 +59,13 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
             return failure(what, next);
         }
         if let Some(why) = too_large(&e) {
+            let mut unpack = unpacked(packing, path);
+            if e.what == packed::WINDOW {
+                unpack = unpack.replacen("-dc", "-dc --long=31", 1);
+            }
             return failure(
                 format!("{shown} is not read: {why}"),
-                format!("if it is a recording, unpack it: {} >FILE", unpacked(packing, path)),
+                format!("if it is a recording, unpack it: {unpack} >FILE"),
             );
         }
         let next = match e.kind {
@@ -88,6 +92,13 @@ pub fn of_no_format(inside: Option<Packing>) -> String {
 
 /// Why a compressed file is not unpacked.
 pub fn too_large(e: &FormatError) -> Option<String> {
+    if e.kind == FormatErrorKind::TooLarge && e.what == packed::WINDOW {
+        return Some(format!(
+            "it is compressed with a window of more than {} MiB (zstd --long), and to unpack it takes as much memory again: the limit is \
+             half of what memory there is, 2 GiB at most",
+            output::group_digits(e.need >> 20)
+        ));
+    }
     let over = e.kind == FormatErrorKind::TooLarge && e.what == packed::WHAT;
     over.then(|| {
         format!(
