@@ -13,7 +13,7 @@ use super::left_out::{by_name, compared, drops, shortened, slice, without_names}
 use super::names::Names;
 use super::{Change, Done, RewriteError, cpu, notes, pages, texts};
 use crate::snapshots::of_netns;
-use crate::told::slice::{CUT, losses_sentence, of_field, says_redacted};
+use crate::told::slice::{CUT, losses_sentence, moments, of_field, says_redacted};
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -214,9 +214,10 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     };
     if let Some((from, to)) = change.window {
         m.notes.push(format!(
-            "{CUT}{source}: {} of {} events, from {from} to {to} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording, and counters of the host, which are of all of it, are not in it.",
+            "{CUT}{source}: {} of {} events, {} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording, and counters of the host, which are of all of it, are not in it.",
             done.events,
             done.all(),
+            moments([from, to]),
             m.clocks.trace_clock,
             done.cut_before,
             done.cut_after
