@@ -52,6 +52,24 @@ fn ids_are_read_as_they_are_written() {
     }
 }
 
+/// As the view `lineage` has it, edge by edge.
+#[test]
+fn a_lineage_says_why_its_bytes_are_not_compared() {
+    let capture = open("rpc/rpc.nmb");
+    let f = crate::analyze(&capture, &Default::default());
+    let e = Explainer::new(&capture, &Default::default());
+    let mut why = 0;
+    let (with, without): (Vec<_>, Vec<_>) = f.lineage.iter().partition(|l| !l.because().is_empty());
+    for l in with.iter().take(50).chain(without.iter().take(20)) {
+        let (of, other) = (explained(&e, &f, &format!("skb:{}", l.child.0)), format!("skb:{}", l.parent.0));
+        let told = of.lineage.iter().filter(|t| t.is == "parent" && t.skb == other);
+        let told: Vec<&str> = told.filter(|t| t.kind == l.kind.word()).map(|t| t.because).collect();
+        assert!(told.contains(&l.because()), "{l:?}: {told:?}");
+        why += usize::from(!l.because().is_empty());
+    }
+    assert!(why > 0, "no edge of the sample has a reason");
+}
+
 /// Each of many rows has an id; one that is not of the view has none.
 #[test]
 fn ids_of_rows_are_their_places() {
