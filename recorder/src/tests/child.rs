@@ -11,7 +11,7 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
-use super::harness::options;
+use super::harness::{options, sh};
 use crate::options::Output;
 use crate::record::record;
 
@@ -53,10 +53,27 @@ fn child_recorder() {
     if let Ok(backend) = std::env::var("NETMORTEM_TEST_BACKEND") {
         o.perf.backend = crate::Backend::parse(&backend).unwrap();
     }
+    if let Ok(script) = std::env::var("NETMORTEM_TEST_COMMAND") {
+        o.command = sh(&script);
+    }
+    // By default it may use a quarter of the CPUs, and ends itself when it uses more.
+    let spins = std::env::var_os("NETMORTEM_TEST_SPINS").is_some();
+    if spins {
+        o.max_cpu_percent = None;
+    }
     o.extra_kprobes = std::env::var_os("NETMORTEM_TEST_EXTRA").is_some();
     let eat = std::env::var_os("NETMORTEM_TEST_EAT");
     let mut eaten: Vec<Vec<u8>> = Vec::new();
     let done = record(&o, &mut |_| {
+        // Many, as the machine may be busy with others.
+        std::thread::scope(|all| {
+            for _ in 0..if spins { 16 } else { 0 } {
+                all.spawn(|| {
+                    let began = std::time::Instant::now();
+                    while began.elapsed() < Duration::from_secs(2) {}
+                });
+            }
+        });
         while eat.as_ref().is_some_and(|flag| Path::new(flag).exists()) {
             eaten.push(vec![1; 1 << 20]);
         }
