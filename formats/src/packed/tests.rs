@@ -53,12 +53,19 @@ fn what_is_no_part_of_it_is_no_damage() {
     let zeros = vec![0; 10_240];
     for (packed, times) in [
         ([skipped.clone(), zstd.clone()].concat(), 1),
-        ([skipped.clone(), zstd.clone(), skipped.clone(), zstd, skipped].concat(), 2),
+        (
+            [skipped.clone(), zstd.clone(), skipped.clone(), zstd, skipped].concat(),
+            2,
+        ),
         ([gzip.clone(), zeros.clone()].concat(), 1),
         ([gzip.clone(), zeros.clone(), gzip.clone(), zeros.clone()].concat(), 2),
     ] {
         let back = unpack(&packed, MOST).unwrap().unwrap();
-        assert!(back.bytes == plain.repeat(times) && back.error.is_none(), "{:?}", back.error);
+        assert!(
+            back.bytes == plain.repeat(times) && back.error.is_none(),
+            "{:?}",
+            back.error
+        );
         assert_eq!(beginning(&packed[..], 600), plain[..600]);
     }
     // Zeros and then anything else are no padding; nor is a trailer that lacks its last bytes.
