@@ -11,7 +11,7 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
-use super::harness::{options, sh};
+use super::harness::{options, sh, wait_for};
 use crate::options::Output;
 use crate::record::record;
 
@@ -56,30 +56,20 @@ fn child_recorder() {
     if let Ok(script) = std::env::var("NETMORTEM_TEST_COMMAND") {
         o.command = sh(&script);
     }
-    // By default it may use a quarter of the CPUs, and ends itself when it uses more.
-    let spins = std::env::var_os("NETMORTEM_TEST_SPINS").is_some();
-    if spins {
-        o.max_cpu_percent = None;
-    }
     o.extra_kprobes = std::env::var_os("NETMORTEM_TEST_EXTRA").is_some();
     let eat = std::env::var_os("NETMORTEM_TEST_EAT");
     let mut eaten: Vec<Vec<u8>> = Vec::new();
     let done = record(&o, &mut |_| {
-        // Many, as the machine may be busy with others.
-        std::thread::scope(|all| {
-            for _ in 0..if spins { 16 } else { 0 } {
-                all.spawn(|| {
-                    let began = std::time::Instant::now();
-                    while began.elapsed() < Duration::from_secs(2) {}
-                });
-            }
-        });
         while eat.as_ref().is_some_and(|flag| Path::new(flag).exists()) {
             eaten.push(vec![1; 1 << 20]);
         }
     });
     if let Err(e) = &done {
         let _ = writeln!(std::io::stderr(), "{e}");
+    }
+    // As one whose command outlives a limit.
+    if let Some(flag) = std::env::var_os("NETMORTEM_TEST_LINGERS") {
+        wait_for("nobody let it go", || !Path::new(&flag).exists());
     }
     // Not by a panic: the harness would tell of it on the standard output that nobody reads.
     std::process::exit(i32::from(done.is_err()));
