@@ -7,6 +7,7 @@ use super::{Explainer, Explanation, Id, Kind, Why};
 use crate::analyses;
 use crate::facts::Facts;
 use crate::ingest::TraceClock;
+use crate::reconstruct::lineage::tables::LineageRow;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::tests::sample as open;
@@ -59,9 +60,12 @@ fn a_lineage_says_why_its_bytes_are_not_compared() {
     let f = crate::analyze(&capture, &Default::default());
     let e = Explainer::new(&capture, &Default::default());
     let mut why = 0;
-    let (with, without): (Vec<_>, Vec<_>) = f.lineage.iter().partition(|l| !l.because().is_empty());
+    let (with, without): (Vec<&_>, Vec<&_>) = f.lineage.iter().partition(|l: &&LineageRow| !l.because().is_empty());
     for l in with.iter().take(50).chain(without.iter().take(20)) {
-        let (of, other) = (explained(&e, &f, &format!("skb:{}", l.child.0)), format!("skb:{}", l.parent.0));
+        let (of, other) = (
+            explained(&e, &f, &format!("skb:{}", l.child.0)),
+            format!("skb:{}", l.parent.0),
+        );
         let told = of.lineage.iter().filter(|t| t.is == "parent" && t.skb == other);
         let told: Vec<&str> = told.filter(|t| t.kind == l.kind.word()).map(|t| t.because).collect();
         assert!(told.contains(&l.because()), "{l:?}: {told:?}");

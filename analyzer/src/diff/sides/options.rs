@@ -55,7 +55,6 @@ pub struct Window {
     pub to_ns: i64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref)] // so it is called
 fn open_end<S: serde::Serializer>(to_ns: &i64, out: S) -> Result<S::Ok, S::Error> {
     match *to_ns {
         i64::MAX => out.serialize_none(),
