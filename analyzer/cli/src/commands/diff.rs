@@ -144,7 +144,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let open = |paths: &[PathBuf]| {
         paths
             .iter()
-            .map(|p| input::with_an_event(input::open(p)?, PACKETS))
+            .map(|p| input::with_an_event(input::open_in(p, args.memory)?, PACKETS))
             .collect::<anyhow::Result<Vec<_>>>()
     };
     let (b, a) = (open(&before)?, open(&after)?);
@@ -238,10 +238,7 @@ fn facts(
     all: u64,
 ) -> anyhow::Result<(Vec<Facts>, Option<Window>)> {
     let mut part = input::Part { time: None, memory };
-    let is_cut = side.iter().any(|c| {
-        let needed = fit::needed(c);
-        needed > part.share(needed, all)
-    });
+    let is_cut = side.iter().any(|c| fit::needed(c) > part.room(c, all));
     if let Some(w) = window.filter(|_| is_cut) {
         let ns = |ns: i64| u64::try_from(ns).unwrap_or(0);
         // Its end is the first moment behind it.
