@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::dry_run::dry_run;
 use crate::error::RecordError;
-use crate::flight::{self, FLIGHT_BUFFER_KIB, FlightOptions, On};
+use crate::flight::{self, FLIGHT_BUFFER_KIB, FlightOptions, MAX_BUNDLES, On};
 use crate::options::{Output, Profile, RecordOptions};
 use crate::pcap::{PcapOptions, TapSpec};
 use crate::perf::{Backend, PerfOptions};
@@ -134,9 +134,9 @@ pub struct FlightArgs {
     /// ... and what lies this long after it
     #[arg(long, value_name = "TIME", requires = "flight", default_value = "5s", value_parser = units::parse_duration)]
     pub after: Duration,
-    /// End after so many bundles
-    #[arg(long, value_name = "N", requires = "flight", default_value = "10", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_bundles: u64,
+    /// End after so many bundles [default: 10, after which CMD runs on]
+    #[arg(long, value_name = "N", requires = "flight", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_bundles: Option<u64>,
     /// A trigger that comes sooner than this after the last one is only counted
     #[arg(long, value_name = "TIME", requires = "flight", default_value = "60s", value_parser = units::parse_duration)]
     pub every: Duration,
@@ -150,7 +150,8 @@ impl RecordArgs {
             on: f.on.clone(),
             before: f.before,
             after: f.after,
-            max_bundles: f.max_bundles,
+            max_bundles: f.max_bundles.unwrap_or(MAX_BUNDLES),
+            max_bundles_is_default: f.max_bundles.is_none(),
             every: f.every,
         }
     }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use netmortem_formats::bundle::{BundleWriter, CommandEnd, End, Manifest, ReadingEnd, RecorderEnd, TapEnd};
 use netmortem_formats::{ClockPair, CpuStats};
 
-use crate::clock;
 use crate::drain::Sink;
 use crate::error::RecordError;
 use crate::record::{Summary, judge, lost_events};
 use crate::watch::Stopped;
+use crate::{clock, output};
 
 /// How a recording went.
 pub struct Ended {
@@ -75,10 +75,14 @@ pub fn finish(
         of_incomplete: false,
         members: Vec::new(),
     };
-    let (_sink, bundle_bytes) = writer.finish(end).map_err(|source| RecordError::Output {
+    let (sink, bundle_bytes) = writer.finish(end).map_err(|source| RecordError::Output {
         path: path.clone().unwrap_or_else(|| "-".into()),
         source,
     })?;
+    drop(sink);
+    if path.is_none() {
+        output::let_go_of_stdout();
+    }
     Ok(Summary {
         path,
         elapsed,

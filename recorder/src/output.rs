@@ -124,7 +124,8 @@ pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
             if stdout.is_terminal() {
                 return Err(RecordError::OutputIsTerminal);
             }
-            let fd = rustix::io::dup(&stdout);
+            // Not for what is started meanwhile: its reader would wait for the end of that, too.
+            let fd = rustix::io::fcntl_dupfd_cloexec(&stdout, 0);
             let fd = fd.map_err(|e| RecordError::Output {
                 path: "-".into(),
                 source: e.into(),
@@ -162,6 +163,14 @@ pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
         patience,
         made,
     })
+}
+
+/// Nothing more is written to standard output: who reads it need not wait for this process to end.
+pub fn let_go_of_stdout() {
+    // Where that fails, it stays as it is until this process ends.
+    if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(nowhere);
+    }
 }
 
 const BUFFER_BYTES: usize = 256 << 10;

@@ -21,12 +21,17 @@ use crate::progress::Progress;
 
 /// Opens `path` (`-` is standard input).
 pub fn open(path: &Path) -> anyhow::Result<Capture> {
+    open_in(path, None)
+}
+
+/// Opens `path`, and where it is compressed, in no more than so many bytes of memory (`None`: what is free).
+pub fn open_in(path: &Path, memory: Option<u64>) -> anyhow::Result<Capture> {
     let shown = if path.as_os_str() == "-" {
         "standard input".to_owned()
     } else {
         path.display().to_string()
     };
-    let most = memory::free().unwrap_or(u64::MAX);
+    let most = memory.or_else(memory::free).unwrap_or(u64::MAX);
     let opened = open_within(path, most).map_err(|e| {
         let next = match e.kind() {
             ErrorKind::NotFound => "check the path; `netmortem record -o FILE` makes a recording",
@@ -59,9 +64,13 @@ pub fn open(path: &Path) -> anyhow::Result<Capture> {
             return failure(what, next);
         }
         if let Some(why) = too_large(&e) {
+            let mut unpack = unpacked(packing, path);
+            if e.what == packed::WINDOW {
+                unpack = unpack.replacen("-dc", "-dc --long=31", 1);
+            }
             return failure(
                 format!("{shown} is not read: {why}"),
-                format!("if it is a recording, unpack it: {} >FILE", unpacked(packing, path)),
+                format!("if it is a recording, unpack it: {unpack} >FILE"),
             );
         }
         let next = match e.kind {
@@ -88,10 +97,17 @@ pub fn of_no_format(inside: Option<Packing>) -> String {
 
 /// Why a compressed file is not unpacked.
 pub fn too_large(e: &FormatError) -> Option<String> {
+    if e.kind == FormatErrorKind::TooLarge && e.what == packed::WINDOW {
+        return Some(format!(
+            "it is compressed with a window of more than {} MiB (zstd --long), and to unpack it takes as much memory again: the limit is \
+             half of what memory there is, 2 GiB at most",
+            output::group_digits(e.need >> 20)
+        ));
+    }
     let over = e.kind == FormatErrorKind::TooLarge && e.what == packed::WHAT;
     over.then(|| {
         format!(
-            "it is compressed, and unpacks to more than {} MiB: the limit is {} times its size, {} GiB, or what memory there is",
+            "it is compressed, and unpacks to more than {} MiB: the limit is {} times its size, {} GiB, or what memory there is (--memory)",
             output::group_digits(e.need >> 20),
             packed::PER_BYTE,
             packed::MOST >> 30
@@ -132,8 +148,8 @@ pub fn in_order(input: &Path, others: &[&str], right: impl FnOnce(&str) -> Strin
 
 /// Opens several recordings of one time as one: a bundle, and packets or bundles of the same boot. Packets whose file does not
 /// name their interface are given as `eth0=dump.pcap`.
-pub fn open_all(paths: &[PathBuf]) -> anyhow::Result<Capture> {
-    let (all, more) = all_of(paths)?;
+pub fn open_all(paths: &[PathBuf], memory: Option<u64>) -> anyhow::Result<Capture> {
+    let (all, more) = all_of(paths, memory)?;
     joined(all, more)
 }
 
@@ -143,7 +159,7 @@ pub fn open_part(
     part: &Part,
     checked: impl Fn(Capture) -> anyhow::Result<Capture>,
 ) -> anyhow::Result<Opened> {
-    let (all, mut more) = all_of(paths)?;
+    let (all, mut more) = all_of(paths, part.memory)?;
     let all = checked(all)?;
     let rings = rings(more.iter().map(|(c, _)| c).chain([&all]));
     let Opened { capture, selected } = part.take(all, rings, Unasked::Said)?;
@@ -170,12 +186,12 @@ pub fn rings<'c>(of: impl Iterator<Item = &'c Capture>) -> u64 {
 type Given = (Capture, Option<String>);
 
 /// The recording with events, and the others.
-fn all_of(paths: &[PathBuf]) -> anyhow::Result<(Capture, Vec<Given>)> {
+fn all_of(paths: &[PathBuf], memory: Option<u64>) -> anyhow::Result<(Capture, Vec<Given>)> {
     let opened: anyhow::Result<Vec<Given>> = paths
         .iter()
         .map(|p| match device_of(p) {
-            Some((device, file)) => Ok((open(&file)?, Some(device))),
-            None => Ok((open(p)?, None)),
+            Some((device, file)) => Ok((open_in(&file, memory)?, Some(device))),
+            None => Ok((open_in(p, memory)?, None)),
         })
         .collect();
     let mut opened = opened?;
@@ -283,7 +299,7 @@ fn not_packets_alone(capture: Capture, next: &str) -> anyhow::Result<Capture> {
 
 /// Opens `path`, which must have events of the kernel and not only packets, or a part of it.
 pub fn open_events(path: &Path, part: &Part) -> anyhow::Result<Opened> {
-    let capture = with_events(open(path)?)?;
+    let capture = with_events(open_in(path, part.memory)?)?;
     let all = rings([&capture].into_iter());
     part.take(capture, all, Unasked::Refused)
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use netmortem_analyzer::Facts;
 use netmortem_analyzer::export::bundle::RewriteError;
 use netmortem_analyzer::fit::{self, FitError, Selected};
-use netmortem_formats::Capture;
+use netmortem_formats::{Bytes, Capture};
 
 use crate::failure::failure;
 use crate::output::clean;
@@ -34,13 +34,13 @@ pub struct Part {
 
 impl Part {
     /// Bytes.
-    fn memory(&self) -> u64 {
+    pub fn memory(&self) -> u64 {
         self.memory.or_else(memory::free).unwrap_or(u64::MAX)
     }
 
     /// Bytes of the memory for what needs `needed`, of several that need `all` beside what any analysis takes: that is once for all, as
     /// they are analyzed one after the other.
-    pub fn share(&self, needed: u64, all: u64) -> u64 {
+    fn share(&self, needed: u64, all: u64) -> u64 {
         let memory = self.memory();
         let Some(room) = memory.checked_sub(fit::BASE) else {
             return memory;
@@ -50,9 +50,19 @@ impl Part {
         fit::BASE.saturating_add(u64::try_from(part).unwrap_or(u64::MAX))
     }
 
+    /// What [`Part::share`] leaves for a capture beside itself: what was unpacked lies in the memory that was asked for, too. What is free
+    /// was looked at after that.
+    pub fn room(&self, capture: &Capture, all: u64) -> u64 {
+        let unpacked = match &capture.bytes {
+            Bytes::Owned(bytes) if self.memory.is_some() => bytes.len() as u64,
+            _ => 0,
+        };
+        self.share(fit::needed(capture), all).saturating_sub(unpacked)
+    }
+
     /// The part of a capture; `all`: what all recordings need, see [`Part::share`].
     pub fn take(&self, capture: Capture, all: u64, unasked: Unasked) -> anyhow::Result<Opened> {
-        let memory = self.share(fit::needed(&capture), all);
+        let memory = self.room(&capture, all);
         let source = capture.source.clone();
         let (capture, selected) =
             fit::fit(capture, self.time, memory).map_err(|e| not_cut(&source, &e, self.time.is_some()))?;
@@ -86,6 +96,9 @@ pub fn not_cut(source: &str, e: &FitError, asked: bool) -> anyhow::Error {
             "`netmortem check INPUT` prints how long it is; --time counts from its first event"
         }
         (FitError::TooLittle, _) => "--memory SIZE says how much there is",
+        (FitError::Import { .. }, _) => {
+            "`netmortem convert INPUT -o FILE.nmb` makes it a bundle with little memory; take the part of that"
+        }
         (_, true) => "leave out --time: a part cannot be taken of this one",
         (_, false) => {
             "it needs more memory than is free, and a part cannot be taken of it: --memory SIZE analyzes it all the same"

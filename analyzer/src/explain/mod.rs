@@ -95,6 +95,8 @@ pub struct Link {
     pub bytes: Option<u32>,
     /// Whether the bytes add up: `yes`, `no`, `unknown`.
     pub conserved: &'static str,
+    /// Why they are not compared, or do not add up (column `because`); empty when they add up.
+    pub because: &'static str,
     /// Confidence word.
     pub confidence: &'static str,
 }

@@ -7,6 +7,7 @@ use super::{Explainer, Explanation, Id, Kind, Why};
 use crate::analyses;
 use crate::facts::Facts;
 use crate::ingest::TraceClock;
+use crate::reconstruct::lineage::tables::LineageRow;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::tests::sample as open;
@@ -50,6 +51,27 @@ fn ids_are_read_as_they_are_written() {
     for s in ["skb:", "skb:+1", "skb:-1", "skb:1x", "skb:4294967296"] {
         assert!(wrong(s).contains("no number"), "{s}");
     }
+}
+
+/// As the view `lineage` has it, edge by edge.
+#[test]
+fn a_lineage_says_why_its_bytes_are_not_compared() {
+    let capture = open("rpc/rpc.nmb");
+    let f = crate::analyze(&capture, &Default::default());
+    let e = Explainer::new(&capture, &Default::default());
+    let mut why = 0;
+    let (with, without): (Vec<&_>, Vec<&_>) = f.lineage.iter().partition(|l: &&LineageRow| !l.because().is_empty());
+    for l in with.iter().take(50).chain(without.iter().take(20)) {
+        let (of, other) = (
+            explained(&e, &f, &format!("skb:{}", l.child.0)),
+            format!("skb:{}", l.parent.0),
+        );
+        let told = of.lineage.iter().filter(|t| t.is == "parent" && t.skb == other);
+        let told: Vec<&str> = told.filter(|t| t.kind == l.kind.word()).map(|t| t.because).collect();
+        assert!(told.contains(&l.because()), "{l:?}: {told:?}");
+        why += usize::from(!l.because().is_empty());
+    }
+    assert!(why > 0, "no edge of the sample has a reason");
 }
 
 /// Each of many rows has an id; one that is not of the view has none.

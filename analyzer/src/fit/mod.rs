@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! nothing asked for, needed() <= memory -> all of it
+//! a trace.dat or perf.data -> as_bundle(), where memory holds that
 //! else chunks (time, bytes) -> those around the trigger of a flight, else the last ones -> Selected -> cut() -> Capture
 //! ```
 
@@ -25,6 +26,9 @@ pub const BASE: u64 = 48 << 20;
 const UNTOLD_RATIO: u64 = 16;
 /// Part of the memory that is for what came after the trigger of a flight.
 const AFTER_PART: u64 = 3;
+/// A bundle made of another tool's recording takes at most this part of its ring buffers while it is written into memory (zstd makes
+/// it an eighth or less, and what grows is copied).
+const IMPORTED: u64 = 2;
 /// Times are rounded to this, so that they can be typed.
 const MS: u64 = 1_000_000;
 
@@ -45,6 +49,18 @@ pub enum FitError {
     /// There is less than [`BASE`], or not enough for a millisecond of the recording.
     #[error("there is too little memory for a millisecond of it; any analysis takes 48 MiB")]
     TooLittle,
+    /// All of it would be made a bundle in memory first.
+    #[error(
+        "to take a part of a {format} all of it is made a bundle in memory first, which takes about {needs}, and {may} may be used"
+    )]
+    Import {
+        /// What it is.
+        format: &'static str,
+        /// About how much that takes.
+        needs: String,
+        /// How much there is.
+        may: String,
+    },
     /// It cannot be cut.
     #[error(transparent)]
     Rewrite(#[from] RewriteError),
@@ -62,6 +78,11 @@ impl Selected {
 
 /// Memory that the analysis of a capture needs, bytes, by estimate from its size.
 pub fn needed(capture: &Capture) -> u64 {
+    of_ring_bytes(ring_bytes(capture))
+}
+
+/// Decoded bytes of its ring buffers, by estimate.
+fn ring_bytes(capture: &Capture) -> u64 {
     let chunks = capture.streams.iter().flat_map(|s| &s.chunks);
     let decoded = chunks.map(|c| {
         let coded = c.range.end.saturating_sub(c.range.start);
@@ -72,7 +93,7 @@ pub fn needed(capture: &Capture) -> u64 {
             _ => coded.saturating_mul(UNTOLD_RATIO),
         }
     });
-    of_ring_bytes(decoded.fold(0, u64::saturating_add))
+    decoded.fold(0, u64::saturating_add)
 }
 
 fn of_ring_bytes(bytes: u64) -> u64 {
@@ -92,7 +113,13 @@ pub fn fit(
     if memory < BASE {
         return Err(FitError::TooLittle);
     }
-    let capture = as_bundle(capture)?;
+    let before = capture.format;
+    let capture = as_bundle(capture, memory)?;
+    let memory = match before {
+        "bundle" => memory,
+        // It stays beside what is analyzed.
+        _ => memory.saturating_sub(capture.bytes.len() as u64),
+    };
     let all = spans(&capture);
     let asked = asked.and_then(|time| Some(selected(of_time(&all, time)?, all.start()?, None)));
     let Some(selected) = held(&capture, &all, memory, asked.as_ref()).or(asked) else {
@@ -106,12 +133,20 @@ pub fn fit(
     Ok((cut, Some(selected)))
 }
 
-/// What another tool recorded as a bundle, in memory: a bundle alone can be cut.
-pub fn as_bundle(capture: Capture) -> Result<Capture, RewriteError> {
-    match capture.format {
-        "bundle" => Ok(capture),
-        _ => opened(&capture.source, import(&capture, vec![])?.0),
+/// What another tool recorded as a bundle, in memory: a bundle alone can be cut. Not where that would take more than `memory`.
+pub fn as_bundle(capture: Capture, memory: u64) -> Result<Capture, FitError> {
+    if capture.format == "bundle" {
+        return Ok(capture);
     }
+    let needs = BASE.saturating_add(ring_bytes(&capture) / IMPORTED);
+    if needs > memory {
+        return Err(FitError::Import {
+            format: capture.format,
+            needs: size(needs),
+            may: size(memory),
+        });
+    }
+    Ok(opened(&capture.source, import(&capture, vec![])?.0)?)
 }
 
 /// First and last moment of a time since the first event of a bundle, in units of the recorded clock; an end that is left out is open.

@@ -82,6 +82,44 @@ fn what_was_asked_for_is_cut_only_where_memory_does_not_hold_it() {
     assert!(matches!(fit(sawtooth(), None, BASE - 1), Err(FitError::TooLittle)));
 }
 
+/// A part of another tool's recording is of a bundle of all of it, in memory: refused before it is made where that has no room.
+#[test]
+fn what_another_tool_recorded_is_cut_only_where_memory_holds_all_of_it_as_a_bundle() {
+    let tracedat = || {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample-data/tracedat-loopback/trace.dat");
+        open_path(&path).unwrap().unwrap()
+    };
+    let asked = Some((Some(0), Some(1_000_000_000)));
+    let mut whole = tracedat();
+    let enough = BASE + ring_bytes(&whole) / 2;
+    let made = as_bundle(tracedat(), enough).unwrap();
+    // The estimate is above what there is then.
+    assert!(made.format == "bundle" && 2 * made.bytes.len() as u64 <= enough);
+    for refused in [
+        fit(tracedat(), asked, enough - 1).unwrap_err(),
+        as_bundle(tracedat(), enough - 1).unwrap_err(),
+    ] {
+        let FitError::Import { format, needs, may } = &refused else {
+            panic!("{refused}")
+        };
+        assert_eq!(
+            (*format, needs.as_str(), may.as_str()),
+            ("trace.dat", "48 MiB", "48 MiB")
+        );
+    }
+    // One that claims more than any memory holds is not even read.
+    for chunk in whole.streams.iter_mut().flat_map(|s| &mut s.chunks) {
+        chunk.range.end = chunk.range.start + (1 << 40);
+    }
+    let began = std::time::Instant::now();
+    let refused = fit(whole, asked, 1 << 30).unwrap_err().to_string();
+    assert!(
+        refused.contains("all of it is made a bundle in memory first") && refused.contains("1.0 GiB may be used"),
+        "{refused}"
+    );
+    assert!(began.elapsed().as_millis() < 500);
+}
+
 /// A chunk of 1,000 bytes each second.
 fn chunks(seconds: u64) -> Spans {
     let s = 1_000_000_000;

@@ -9,7 +9,7 @@ use crate::analyses::waits::StageTimes;
 use crate::stat::Distribution;
 
 /// Version of this layout. A summary of another one is made again.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Equal parts of the recording that a sparkline has.
 pub const SPARK_BINS: usize = 24;
 
@@ -37,6 +37,8 @@ pub struct Summary {
     pub events: u64,
     /// Share of events lost.
     pub lost_share: f64,
+    /// Rings of a flight that do not reach back to its begin: what was lost of them is in no share, as nothing tells how much it was.
+    pub short_rings: u64,
     /// The lines of the verdict.
     pub verdict: Vec<Line>,
     /// Receive path: total first, then each stage.
@@ -160,6 +162,7 @@ pub(super) fn of(name: &str, facts: &Facts, answers: &Answers) -> Summary {
         part: capture.selected.as_ref().and_then(|s| s.because.clone()),
         events: capture.total_events,
         lost_share: answers.quality.lost_share,
+        short_rings: capture.short_rings.len() as u64,
         verdict: answers.verdict.iter().map(line).collect(),
         rx: rx.map_or_else(Vec::new, |r| stages(&r.total, &r.stages, &r.unattributed)),
         tx: tx.map_or_else(Vec::new, |t| stages(&t.total, &t.stages, &t.unattributed)),

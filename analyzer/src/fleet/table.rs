@@ -8,7 +8,7 @@ use crate::table::{Cell, Column, ColumnInfo, FactTable, col};
 /// One row: the recording. `None`: no row, only what there is to know of its columns.
 pub struct SummaryTable<'s>(pub Option<&'s Summary>);
 
-static COLUMNS: [Column<Summary>; 13] = [
+static COLUMNS: [Column<Summary>; 14] = [
     col!(
         "hostname",
         "",
@@ -32,6 +32,13 @@ static COLUMNS: [Column<Summary>; 13] = [
     col!("lost_share", "", F64, "share of events lost", |s, _| Cell::F64(
         s.lost_share
     )),
+    col!(
+        "short_rings",
+        "count",
+        U64,
+        "rings of a flight that do not reach back to its begin: what was lost of them is in no share",
+        |s, _| Cell::U64(s.short_rings)
+    ),
     col!(
         "lines_bad",
         "count",

@@ -111,13 +111,12 @@ fn unknown() -> Slice {
 fn cut(said: &str) -> Slice {
     let kept = number(said, " of ");
     let in_time = || {
-        let (_, times) = said.split_once(" events, from ")?;
-        let (from, rest) = times.split_once(" to ")?;
-        let (to, rest) = rest.split_once(" (clock ")?;
+        let (counts, times) = said.split_once(" events, ")?;
+        let (times, rest) = times.split_once(" (clock ")?;
         let cut = number(rest, " events before and ").zip(number(rest, " after were cut"));
         Some(Slice {
-            time: from.parse().ok().zip(to.parse().ok()).map(|(from, to)| [from, to]),
-            events_kept: number(said.split_once(" events, from ")?.0.rsplit_once(": ")?.1, " of "),
+            time: time(times),
+            events_kept: number(counts.rsplit_once(": ")?.1, " of "),
             events_cut: cut.map(|(before, after)| before.saturating_add(after)),
             ..Slice::default()
         })
@@ -158,6 +157,32 @@ fn cut(said: &str) -> Slice {
     })
 }
 
+/// First and last moment in words; an open end has no number.
+pub fn moments(of: [u64; 2]) -> String {
+    match of {
+        [0, u64::MAX] => "of any time".to_owned(),
+        [from, u64::MAX] => format!("from {from} on"),
+        [0, to] => format!("up to {to}"),
+        [from, to] => format!("from {from} to {to}"),
+    }
+}
+
+/// The inverse; older writers wrote open ends as numbers, too.
+fn time(said: &str) -> Option<[u64; 2]> {
+    if said == "of any time" {
+        return Some([0, u64::MAX]);
+    }
+    if let Some(to) = said.strip_prefix("up to ") {
+        return Some([0, to.parse().ok()?]);
+    }
+    let from = said.strip_prefix("from ")?;
+    match (from.strip_suffix(" on"), from.split_once(" to ")) {
+        (Some(from), _) => Some([from.parse().ok()?, u64::MAX]),
+        (None, Some((from, to))) => Some([from.parse().ok()?, to.parse().ok()?]),
+        (None, None) => None,
+    }
+}
+
 /// Whose the drops are, without how the note begins.
 pub fn drops(said: &str) -> Option<Whose> {
     let others = number(said, " of others, because").or_else(|| number(said, " of others, and"));
@@ -194,9 +219,7 @@ pub fn sentences(of: &Slice) -> Vec<String> {
     };
     let time = match of.time {
         None | Some([0, u64::MAX]) => String::new(),
-        Some([from, u64::MAX]) => format!(", from {from} on"),
-        Some([0, to]) => format!(", up to {to}"),
-        Some([from, to]) => format!(", from {from} to {to}"),
+        Some(of) => format!(", {}", moments(of)),
     };
     let by = match (of.says_by_what(), of.subject.is_empty()) {
         (false, _) => "; it does not say by what it was cut".to_owned(),

@@ -3,10 +3,11 @@
 //!
 //! In: the bytes of a file. Out: what it held, and what ended it early. Must not trust a stated size.
 
+mod members;
 #[cfg(test)]
 mod tests;
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 
 use crate::error::{FormatError, FormatErrorKind, Limit};
 use crate::item::Locus;
@@ -19,6 +20,12 @@ pub const FLOOR: u64 = 64 << 20;
 pub const MOST: u64 = 4 << 30;
 /// What errors about a whole compressed file are about.
 pub const WHAT: &str = "compressed file";
+/// What an error is about whose file wants more memory to be unpacked than it may take (`zstd --long=31`, say).
+pub const WINDOW: &str = "window of a compressed file";
+/// zstd itself needs no option for a window of so many bytes, by its power of two.
+const WINDOW_LOG: u32 = 27;
+/// The largest that it unpacks at all.
+const MOST_WINDOW_LOG: u32 = 31;
 
 /// How a file was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +52,8 @@ impl Packing {
 /// How a file that begins with these bytes (six are enough) was compressed; `None`: it was not, or not by what is known.
 pub fn packing(first: &[u8]) -> Option<Packing> {
     match first {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
+        // A frame that is skipped may come first: pzstd writes its sizes there.
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Packing::Zstd),
         [0x1f, 0x8b, ..] => Some(Packing::Gzip),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Packing::Xz),
         _ => None,
@@ -95,7 +103,8 @@ pub fn beginning(mut file: impl Read, n: u64) -> Vec<u8> {
         return first;
     };
     let mut out = vec![];
-    if let Some(reader) = reader(std::io::Cursor::new(&first).chain(file), packing) {
+    let all = BufReader::new(std::io::Cursor::new(&first).chain(file));
+    if let Some(reader) = reader(all, packing, MOST_WINDOW_LOG) {
         let _ended = reader.take(n).read_to_end(&mut out);
     }
     out
@@ -106,12 +115,31 @@ pub fn limit(packed: u64, most: u64) -> u64 {
     packed.saturating_mul(PER_BYTE).clamp(FLOOR, MOST).min(most)
 }
 
-fn reader<'a>(packed: impl Read + 'a, packing: Packing) -> Option<Box<dyn Read + 'a>> {
+/// The largest window that is unpacked where an unpacked file may have `most` bytes: half of that, as it is beside what was unpacked.
+fn window_log(most: u64) -> u32 {
+    (most / 2)
+        .checked_ilog2()
+        .unwrap_or(0)
+        .clamp(WINDOW_LOG, MOST_WINDOW_LOG)
+}
+
+fn reader<'a>(packed: impl BufRead + 'a, packing: Packing, window_log: u32) -> Option<Box<dyn Read + 'a>> {
     match packing {
-        Packing::Zstd => Some(Box::new(zstd::stream::read::Decoder::new(packed).ok()?)),
-        Packing::Gzip => Some(Box::new(flate2::read::MultiGzDecoder::new(packed))),
+        Packing::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).ok()?;
+            decoder.window_log_max(window_log).ok()?;
+            Some(Box::new(decoder))
+        }
+        Packing::Gzip => Some(Box::new(members::Members::new(packed))),
         Packing::Xz => None,
     }
+}
+
+/// Whether zstd refuses a window, and no byte is wrong.
+fn is_window(e: &std::io::Error) -> bool {
+    // ZSTD_error_frameParameter_windowTooLarge, as zstd returns it.
+    let code = 0usize.wrapping_sub(16);
+    e.to_string() == zstd::zstd_safe::get_error_name(code)
 }
 
 /// Unpacked at a time.
@@ -119,7 +147,8 @@ const BLOCK: usize = 128 << 10;
 
 /// Unpacks block by block; the inner error is what ended it early.
 fn decode(packed: &[u8], most: u64, mut keep: impl FnMut(&[u8])) -> Option<Result<(), FormatError>> {
-    let mut reader = reader(packed, packing(packed)?)?;
+    let window_log = window_log(most);
+    let mut reader = reader(packed, packing(packed)?, window_log)?;
     let limit = limit(packed.len() as u64, most);
     let mut left = limit;
     let mut block = vec![0u8; BLOCK];
@@ -132,6 +161,11 @@ fn decode(packed: &[u8], most: u64, mut keep: impl FnMut(&[u8])) -> Option<Resul
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
                 return ended(FormatErrorKind::Truncated, limit.saturating_sub(left));
+            }
+            Err(e) if is_window(&e) => {
+                let error = FormatError::new(FormatErrorKind::TooLarge, WINDOW, Locus::default());
+                let most = 1u64 << window_log;
+                return Some(Err(error.sizes(most, most, Limit::Configured)));
             }
             Err(_) => return ended(FormatErrorKind::Decompress, limit.saturating_sub(left)),
         };

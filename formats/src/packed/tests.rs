@@ -44,6 +44,67 @@ fn what_was_packed_comes_back_also_from_parts_put_together() {
     assert!(unpack(b"\xfd7zXZ\0rest", MOST).is_none());
 }
 
+/// What `gzip` and `zstd` unpack, too: zeros that fill up a block, and frames that are skipped.
+#[test]
+fn what_is_no_part_of_it_is_no_damage() {
+    let plain = noise(300_000);
+    let [zstd, gzip] = both(&plain);
+    let skipped = [&b"\x5a\x2a\x4d\x18\x05\0\0\0sizes"[..]].concat();
+    let zeros = vec![0; 10_240];
+    for (packed, times) in [
+        ([skipped.clone(), zstd.clone()].concat(), 1),
+        (
+            [skipped.clone(), zstd.clone(), skipped.clone(), zstd, skipped].concat(),
+            2,
+        ),
+        ([gzip.clone(), zeros.clone()].concat(), 1),
+        ([gzip.clone(), zeros.clone(), gzip.clone(), zeros.clone()].concat(), 2),
+    ] {
+        let back = unpack(&packed, MOST).unwrap().unwrap();
+        assert!(
+            back.bytes == plain.repeat(times) && back.error.is_none(),
+            "{:?}",
+            back.error
+        );
+        assert_eq!(beginning(&packed[..], 600), plain[..600]);
+    }
+    // Zeros and then anything else are no padding; nor is a trailer that lacks its last bytes.
+    let more = [gzip.clone(), zeros.clone(), b"more".to_vec()].concat();
+    let cut = gzip[..gzip.len() - 3].to_vec();
+    for damaged in [more, [cut, b"more".to_vec()].concat()] {
+        let back = unpack(&damaged, MOST).unwrap().unwrap();
+        assert!(back.bytes == plain && back.error.is_some());
+    }
+}
+
+/// `zstd --long=31`: the frame says that what it refers to may lie 2 GiB back.
+#[test]
+fn a_large_window_is_read_where_memory_allows_and_else_told() {
+    let plain = noise(300_000);
+    let long = |log: u32| {
+        let mut e = zstd::Encoder::new(vec![], 3).unwrap();
+        e.window_log(log).unwrap();
+        e.long_distance_matching(true).unwrap();
+        // By blocks, so that its size is not known when it begins.
+        plain.chunks(1000).for_each(|part| e.write_all(part).unwrap());
+        e.finish().unwrap()
+    };
+    for log in [27, 28, 31] {
+        let packed = long(log);
+        let back = unpack(&packed, MOST).unwrap().unwrap();
+        assert!(back.bytes == plain && back.error.is_none(), "{log}: {:?}", back.error);
+        assert_eq!(beginning(&packed[..], 600), plain[..600]);
+    }
+    let e = unpack(&long(31), 2 << 30).unwrap().unwrap_err();
+    assert_eq!((e.kind, e.what, e.need), (FormatErrorKind::TooLarge, WINDOW, 1 << 30));
+    assert!(unpack(&long(30), 2 << 30).unwrap().unwrap().error.is_none());
+    // No zstd makes or unpacks this one: 2^40.
+    let mut huge = long(31);
+    huge[5] = 30 << 3;
+    let e = unpacked_bytes(&huge, MOST).unwrap().unwrap_err();
+    assert_eq!((e.kind, e.what), (FormatErrorKind::TooLarge, WINDOW));
+}
+
 #[test]
 fn of_a_file_that_is_cut_the_beginning_comes_back() {
     let plain = noise(1_000_000);

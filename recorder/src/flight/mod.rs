@@ -21,6 +21,7 @@ mod counters;
 mod cut;
 mod delays;
 mod drop_watch;
+mod ends;
 mod history;
 mod look;
 mod names;
@@ -45,11 +46,11 @@ use crate::limits::Limits;
 use crate::options::RecordOptions;
 use crate::prepare::prepare;
 use crate::probes::{self, Probes};
-use crate::record::{Summary, Tracing, stats};
+use crate::record::{Summary, Tracing};
 use crate::signals::Signals;
 use crate::snapshot::second::{self, LeftOut};
 use crate::symbols::Symbols;
-use crate::watch::{CpuShare, Stopped, over, over_cpu};
+use crate::watch::{CpuShare, Stopped};
 use crate::{clock, command, output, plan, tracefs};
 
 use check::{check, reasons};
@@ -65,6 +66,8 @@ pub use spec::{DelayOf, FORMS, On, OnKind, Rate};
 
 /// Ring buffer per CPU when none is asked for, KiB: nobody reads it meanwhile, so it has to hold all of `before`.
 pub const FLIGHT_BUFFER_KIB: u64 = 32 << 10;
+/// A flight ends after so many bundles when nobody says otherwise.
+pub const MAX_BUNDLES: u64 = 10;
 /// How late a signal or the end of the command may be noticed.
 const TICK: Duration = Duration::from_millis(200);
 const SECOND: Duration = Duration::from_secs(1);
@@ -80,6 +83,8 @@ pub struct FlightOptions {
     pub after: Duration,
     /// End after so many bundles.
     pub max_bundles: u64,
+    /// Nobody asked for `max_bundles`.
+    pub max_bundles_is_default: bool,
     /// A trigger that comes sooner than this after the last one is counted, and writes nothing.
     pub every: Duration,
 }
@@ -112,7 +117,7 @@ pub struct FlightSummary {
     pub suppressed: u64,
     /// Why it ended, as `stop_reason` in `end.json`, or `max_bundles`.
     pub stop_reason: String,
-    /// What a person should know about that.
+    /// What a person should know about that, where it was not told already.
     pub sentence: Option<String>,
     /// How long it flew.
     pub elapsed: Duration,
@@ -224,8 +229,10 @@ pub fn flight(
     tracing.off()?;
     instance.remove()?;
     drop(probes);
+    let mut sentence = stopped.sentence;
     if let Some(c) = runs_on {
-        tell(&FlightEvent::Note(stopped.sentence.as_deref().unwrap_or_default()));
+        // At once, and no second time.
+        tell(&FlightEvent::Note(&sentence.take().unwrap_or_default()));
         c.outlive(&signals);
     }
     // Something happened, and nothing tells of it.
@@ -236,7 +243,7 @@ pub fn flight(
         bundles,
         suppressed,
         stop_reason: stopped.reason,
-        sentence: stopped.sentence,
+        sentence,
         elapsed,
         cpu_ns: clock::process_cpu_ns().saturating_sub(cpu_before_ns),
     })
@@ -350,45 +357,5 @@ impl Flying<'_> {
                 None => std::thread::sleep(TICK.min(left)),
             }
         }
-    }
-
-    /// Once, when `before` has passed: whether the rings still hold all of it.
-    fn reach(&mut self) -> Result<Option<String>, RecordError> {
-        let before = self.flight.before;
-        if self.reach_told || self.started.elapsed() < before {
-            return Ok(None);
-        }
-        self.reach_told = true;
-        // A bundle says it of itself.
-        if self.bundles > 0 {
-            return Ok(None);
-        }
-        let all = stats(self.instance, &[])?;
-        let wrapped: Vec<String> = all
-            .iter()
-            .filter(|s| s.overrun > 0)
-            .map(|s| s.cpu.to_string())
-            .collect();
-        Ok((!wrapped.is_empty()).then(|| {
-            format!(
-                "at this rate the rings hold less than the {} s of --before (CPU {}); a larger -b or a smaller --profile reaches \
-                 further back",
-                before.as_secs_f64(),
-                wrapped.join(", ")
-            )
-        }))
-    }
-
-    /// A reason to end the flight.
-    fn stopped(&mut self, signals: &Signals) -> Option<Stopped> {
-        if let Some(name) = signals.received() {
-            return Some(Stopped::because(name));
-        }
-        if self.bundles.saturating_add(self.cut) >= self.flight.max_bundles {
-            return Some(Stopped::because("max_bundles"));
-        }
-        let (limits, elapsed) = (&self.limits, self.started.elapsed());
-        let stopped = over(limits, elapsed, self.bytes).or_else(|| over_cpu(limits, &mut self.cpu));
-        stopped.map(|s| s.of_command(self.command.is_some()))
     }
 }

@@ -11,7 +11,7 @@ use rustix::thread::{
     set_thread_res_uid,
 };
 
-use super::harness::options;
+use super::harness::{options, sh, wait_for};
 use crate::options::Output;
 use crate::record::record;
 
@@ -53,6 +53,9 @@ fn child_recorder() {
     if let Ok(backend) = std::env::var("NETMORTEM_TEST_BACKEND") {
         o.perf.backend = crate::Backend::parse(&backend).unwrap();
     }
+    if let Ok(script) = std::env::var("NETMORTEM_TEST_COMMAND") {
+        o.command = sh(&script);
+    }
     o.extra_kprobes = std::env::var_os("NETMORTEM_TEST_EXTRA").is_some();
     let eat = std::env::var_os("NETMORTEM_TEST_EAT");
     let mut eaten: Vec<Vec<u8>> = Vec::new();
@@ -63,6 +66,10 @@ fn child_recorder() {
     });
     if let Err(e) = &done {
         let _ = writeln!(std::io::stderr(), "{e}");
+    }
+    // As one whose command outlives a limit.
+    if let Some(flag) = std::env::var_os("NETMORTEM_TEST_LINGERS") {
+        wait_for("nobody let it go", || !Path::new(&flag).exists());
     }
     // Not by a panic: the harness would tell of it on the standard output that nobody reads.
     std::process::exit(i32::from(done.is_err()));

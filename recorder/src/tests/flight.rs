@@ -27,6 +27,7 @@ pub fn flying(on: &[&str]) -> FlightOptions {
         before: Duration::from_secs(30),
         after: Duration::from_millis(500),
         max_bundles: 1,
+        max_bundles_is_default: false,
         every: Duration::ZERO,
     }
 }
@@ -218,6 +219,35 @@ fn rates_of_counters_trigger_above_their_limit_only() {
     assert_eq!((summary.bundles, summary.stop_reason.as_str()), (0, "duration"));
     assert_eq!(folder.bundles().len(), 1);
     assert_restored(&root, &state);
+}
+
+/// A number of bundles that nobody asked for is no reason to end a command.
+#[test]
+fn a_flight_that_wrote_its_bundles_lets_its_command_run_on_unless_it_was_told_how_many() {
+    let Some((root, _one)) = tracefs_or_skip() else { return };
+    let state = kernel_state(&root);
+    let me = rustix::process::getpid();
+    for is_default in [true, false] {
+        let folder = Folder::new(&format!("all-{is_default}"));
+        let done = folder.0.join("done");
+        let mut o = folder.options();
+        o.command = sh(&format!("sleep 10; : > {}", done.display()));
+        let mut f = flying(&[]);
+        (f.max_bundles_is_default, f.after) = (is_default, Duration::from_millis(100));
+        let mut said = Vec::new();
+        let summary = flight(&o, &f, &mut |e| match e {
+            FlightEvent::Armed(_) => rustix::process::kill_process(me, rustix::process::Signal::USR1).unwrap(),
+            FlightEvent::Note(note) => said.push((note.to_string(), kernel_state(&root) == state)),
+            _ => {}
+        });
+        let summary = summary.unwrap();
+        assert_eq!((summary.bundles, summary.stop_reason.as_str()), (1, "max_bundles"));
+        assert_eq!(done.exists(), is_default);
+        // Once, while it runs.
+        let expected = "stopped after 1 bundle, the limit when no --max-bundles is given; nobody asked for that limit: the command runs on, and is waited for";
+        let expected = is_default.then(|| (expected.to_owned(), true));
+        assert_eq!((said, summary.sentence), (Vec::from_iter(expected), None));
+    }
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Where a bundle goes: nothing that exists is written over unasked, a failed start leaves nothing, nobody else reads it.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
+use super::child::ARGS;
 use super::flight::{Folder, flying};
 use super::harness::{open, options, record_while, sh, tracefs_or_skip, transfer};
 use super::kernel_state::{assert_restored, kernel_state};
@@ -63,7 +67,7 @@ fn a_file_that_is_mounted_is_written_itself() {
         std::fs::write(f, "a bundle of yesterday").unwrap();
     }
     let run = |program: &str, args: &[&std::path::Path]| {
-        let done = std::process::Command::new(program).args(args).status();
+        let done = Command::new(program).args(args).status();
         done.is_ok_and(|s| s.success())
     };
     if !run("mount", &["--bind".as_ref(), &of_host, &path]) {
@@ -78,6 +82,47 @@ fn a_file_that_is_mounted_is_written_itself() {
     assert!(open(&of_host).0.complete);
     assert_eq!(mode(&of_host), 0o600);
     assert_eq!(std::fs::read(&path).unwrap(), b"a bundle of yesterday");
+}
+
+/// A reader sees the end of a bundle when it is whole: neither what the command leaves behind nor the recorder itself, which may wait for
+/// a command that outlives a limit, keeps the pipe open.
+#[test]
+fn what_outlives_a_recording_does_not_keep_its_pipe_open() {
+    let Some((_, _one)) = tracefs_or_skip() else { return };
+    let folder = Folder::new("pipe-end");
+    let (pid, lingers) = (folder.0.join("pid"), folder.0.join("lingers"));
+    std::fs::write(&lingers, "").unwrap();
+    for (script, waits) in [
+        (format!("sleep 90 & echo $! > {}", pid.display()), false),
+        ("true".into(), true),
+    ] {
+        let mut recorder = Command::new(std::env::current_exe().unwrap());
+        recorder.args(ARGS).env("NETMORTEM_TEST_OUT", "-");
+        recorder.env("NETMORTEM_TEST_COMMAND", script);
+        if waits {
+            recorder.env("NETMORTEM_TEST_LINGERS", &lingers);
+        }
+        let mut recorder = recorder.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdout = recorder.stdout.take().unwrap();
+        let (sent, came) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut bytes = vec![];
+            stdout.read_to_end(&mut bytes).unwrap();
+            let _ = sent.send(bytes);
+        });
+        let bytes = came.recv_timeout(Duration::from_secs(40));
+        if waits {
+            assert!(recorder.try_wait().unwrap().is_none());
+            std::fs::remove_file(&lingers).unwrap();
+        } else {
+            let left: i32 = std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+            let left = rustix::process::Pid::from_raw(left).unwrap();
+            rustix::process::kill_process(left, rustix::process::Signal::KILL).unwrap();
+        }
+        assert!(recorder.wait().unwrap().success());
+        let bytes = bytes.expect("the pipe had no end while it ran");
+        assert!(bytes.windows(8).any(|w| w == b"end.json"), "{} bytes", bytes.len());
+    }
 }
 
 #[test]

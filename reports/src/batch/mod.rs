@@ -15,6 +15,7 @@ use crate::clauses::steps;
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Document, Section, Severity, Table};
 use crate::format;
+use crate::sections::shared;
 use crate::sections::verdict::severity;
 
 /// Rows of the ranking; `index.json` has all.
@@ -146,7 +147,13 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
         Cell::known(s.lost_packets(), Cell::Count),
         Cell::known(s.retransmit_segments, Cell::Count),
         Cell::known(s.retransmits, Cell::Count),
-        Cell::Fraction(s.lost_share),
+        match s.short_rings {
+            0 => Cell::Fraction(s.lost_share),
+            n => Cell::Text(Text::from(format!(
+                "not known: {} begin too late",
+                shared::counted(n, "ring")
+            ))),
+        },
         match &s.part {
             None => Cell::Text(Text::from(format::duration(s.duration_ns))),
             Some(because) => Cell::More(

@@ -20,6 +20,7 @@ fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
         part: None,
         events: 1_000,
         lost_share: 0.25,
+        short_rings: 0,
         verdict: vec![Line {
             subject: "receive".to_owned(),
             tone,
@@ -89,6 +90,15 @@ fn every_recording_has_its_line_and_the_worst_is_first() {
     for text in ["<td class=\"n\">14</td>", "200 units"] {
         at(text);
     }
+}
+
+/// Of a flight whose rings begin too late no share of lost events is known.
+#[test]
+fn a_flight_that_is_short_has_no_share_of_lost_events() {
+    let mut short = summary("flight.nmb", Tone::Notice, 5_000);
+    (short.lost_share, short.short_rings) = (0.0, 2);
+    let page = html(&document(&fleet::of(vec![short]), &[], &[], &|_| None));
+    assert!(page.contains("not known: 2 rings begin too late"), "{page}");
 }
 
 #[test]

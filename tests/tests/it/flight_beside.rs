@@ -96,6 +96,7 @@ fn fly<T: Send>(path: &Path, plant: impl FnOnce(&Receiver<()>) -> T + Send) -> R
         before: Duration::from_secs(60),
         after: Duration::from_millis(200),
         max_bundles: 1,
+        max_bundles_is_default: false,
         every: Duration::ZERO,
     };
     std::thread::scope(|s| {

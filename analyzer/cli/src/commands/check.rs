@@ -41,7 +41,7 @@ pub struct Args {
 
 /// Checks.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
-    let capture = input::open_all(&args.input)?;
+    let capture = input::open_all(&args.input, None)?;
     let progress = Progress::of_bytes(input::coded_bytes(&capture));
     let info = ingest::check(
         &capture,

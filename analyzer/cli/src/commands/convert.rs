@@ -15,6 +15,7 @@ use netmortem_formats::Capture;
 
 use crate::failure::{failure, usage};
 use crate::output::{self, clean};
+use crate::part::not_cut;
 use crate::{Outcome, input};
 
 const EXAMPLES: &str = "\
@@ -157,7 +158,7 @@ fn trace(args: &Args) -> anyhow::Result<Outcome> {
 
 fn pcapng(args: &Args) -> anyhow::Result<Outcome> {
     output::distinct_from(&args.input, &[&args.output])?;
-    let capture = input::open_all(&args.input)?;
+    let capture = input::open_all(&args.input, args.part.memory)?;
     let has = |m: &netmortem_formats::Member| m.name.starts_with("packets/");
     if !capture.members.iter().any(has) {
         let none = PacketsError::NoPackets.to_string();
@@ -204,14 +205,19 @@ fn bundle(args: &Args) -> anyhow::Result<Outcome> {
         (Some(path), Some(json)) => list(path, json.as_deref())?,
         _ => Names::default(),
     };
-    let mut capture = input::with_events(input::open_all(&args.input)?)?;
+    let mut capture = input::with_events(input::open_all(&args.input, args.part.memory)?)?;
     let changed = args.part.time.is_some() || args.redact || !args.flow.is_empty() || !args.dev.is_empty();
     if capture.format != "bundle" {
         if !changed {
             return made(&capture, &args.output);
         }
         // Made a bundle first, in memory, and changed then.
-        capture = fit::as_bundle(capture).map_err(told)?;
+        let source = capture.source.clone();
+        let made = fit::as_bundle(capture, args.part.memory());
+        capture = made.map_err(|e| match e {
+            fit::FitError::Rewrite(e) => told(e),
+            e => not_cut(&source, &e, true),
+        })?;
     }
     let mut change = Change {
         redact: args.redact,

@@ -21,14 +21,14 @@ const EXAMPLES: &str = "\
 Examples:
   netmortem diff monday.nmb tuesday.nmb                          writes diff.html; exit code 3 when worse
   netmortem diff old.nmb new.nmb -o - --json diff.json > d.html  the page to standard output, and for a program
-  netmortem diff old.nmb new.nmb --fail-on 'rx.p99,drops'        exit code 3 only for these
+  netmortem diff old.nmb new.nmb --fail-on 'rx.total.p50,drops'  exit code 3 only for these
   netmortem diff --before a1.nmb a2.nmb a3.nmb --after b1.nmb b2.nmb b3.nmb
                                                                  groups: what varies from run to run is known then
   netmortem diff a.nmb a.nmb --before-time ..5s --after-time 5s..
                                                                  one recording before and after a moment
 
 Rules for --fail-on, separated by commas: worse (the default), changed, incomparable, or a metric: app, rx,
-app.response.p90>20%, tx.qdisc, rx.p99, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails; a size
+app.response.p90, tx.qdisc, rx.total.p50, tx.total.p50>200us, drops, tcp.retransmits. Only what is significant fails; a size
 in a rule stands in for the practical threshold of the comparison. A rule of which nothing was compared fails, too: it watches
 nothing. Counts of events (drops, retransmissions, ...) that neither side has hold. What each rule says is told.
 With one recording a side leave the size out, or compare groups: what varies from run to run exceeds a small one (docs/diff.md).
@@ -144,7 +144,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let open = |paths: &[PathBuf]| {
         paths
             .iter()
-            .map(|p| input::with_an_event(input::open(p)?, PACKETS))
+            .map(|p| input::with_an_event(input::open_in(p, args.memory)?, PACKETS))
             .collect::<anyhow::Result<Vec<_>>>()
     };
     let (b, a) = (open(&before)?, open(&after)?);
@@ -214,6 +214,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         };
         said.push_str(&format!("{word}{}\n", rule.line()));
     }
+    if let Some(note) = args.fail_on.too_small(&of) {
+        said.push_str(&format!("note     {note}\n"));
+    }
     if of.verdict.outcome == Answer::NotComparable {
         said.push_str(
             "next     see \"Are they comparable?\" on the page; --fail-on incomparable makes this a failure\n",
@@ -235,10 +238,7 @@ fn facts(
     all: u64,
 ) -> anyhow::Result<(Vec<Facts>, Option<Window>)> {
     let mut part = input::Part { time: None, memory };
-    let is_cut = side.iter().any(|c| {
-        let needed = fit::needed(c);
-        needed > part.share(needed, all)
-    });
+    let is_cut = side.iter().any(|c| fit::needed(c) > part.room(c, all));
     if let Some(w) = window.filter(|_| is_cut) {
         let ns = |ns: i64| u64::try_from(ns).unwrap_or(0);
         // Its end is the first moment behind it.

@@ -196,9 +196,13 @@ fn write(e: &Explanation, facts: &Facts, input: &str, out: &mut dyn Write) -> st
         writeln!(out, "\nlineage")?;
         for l in &e.lineage {
             let bytes = l.bytes.map_or_else(String::new, |b| format!(", {b} bytes"));
+            let because = match l.because {
+                "" => String::new(),
+                why => format!("; {why}"),
+            };
             writeln!(
                 out,
-                "  {} {} by {} ({}{bytes}, bytes add up: {}), {}",
+                "  {} {} by {} ({}{bytes}, bytes add up: {}), {}{because}",
                 l.is, l.skb, l.kind, l.rule, l.conserved, l.confidence
             )?;
         }

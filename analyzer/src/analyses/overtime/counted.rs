@@ -110,7 +110,14 @@ fn per_second(edges: &[i64], spans: impl Iterator<Item = (i64, i64, u64)>) -> Ve
         };
         let first = near(from).min(parts.saturating_sub(1));
         let last = near(to).max(first + 1).min(parts);
-        let length = edges.get(last).zip(edges.get(first)).map_or(0, |(to, from)| to - from);
+        let drawn = edges.get(last).zip(edges.get(first)).map_or(0, |(to, from)| to - from);
+        // Of one that reaches beyond the recording (a flight's, a slice's) only a part is drawn, of which nothing tells more.
+        let beyond = from < 0 || edges.last().is_some_and(|end| to > *end);
+        let length = if beyond {
+            drawn.max(to.saturating_sub(from))
+        } else {
+            drawn
+        };
         let rate = rise as f64 * 1e9 / length.max(1) as f64;
         for (at, by) in [(first, rate), (last, -rate)] {
             if let Some(change) = change.get_mut(at) {

@@ -211,6 +211,16 @@ fn counters_are_rises_per_second_between_readings() {
         told[2]
     );
     assert_eq!(told.len(), 3);
+    // Of a slice: the reading before it is of a second before, and that behind it of half a second after its end.
+    let (before, after) = (Some(-1_000 * MS), Some(3_000 * MS));
+    f.counters_over_time.readings = [before, one, after].iter().flatten().map(|ns| ns + 1_000).collect();
+    f.counters_over_time.rows = vec![
+        row("snmp", "", "TcpRetransSegs", before, one, Some(6)),
+        row("snmp", "", "TcpRetransSegs", one, after, Some(4)),
+    ];
+    let counted = answer(&f).counted;
+    assert_eq!(counted.edges_ns, [0, 1_000 * MS, 2_400 * MS]);
+    assert_eq!(counted.counters[0].per_second, [3.0, 2.0]);
     f.counters_over_time.readings.clear();
     assert_eq!(answer(&f).counted, Counted::default());
 }

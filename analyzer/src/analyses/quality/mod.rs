@@ -172,6 +172,10 @@ pub fn answer(facts: &Facts) -> Quality {
         level = level.max(Level::Degraded);
         says.push(words);
     }
+    if let Some(words) = short::late(c) {
+        level = level.max(Level::Degraded);
+        says.push(words);
+    }
     let balances = conservation::balances(facts);
     let unexplained = conservation::unexplained(&balances);
     for u in &unexplained {

@@ -44,6 +44,29 @@ pub fn told(c: &CaptureInfo) -> Option<(bool, String)> {
     ))
 }
 
+/// How the words begin on a flight that had not been armed for as long as was asked for.
+pub const LATE: &str = "the flight had been armed for";
+/// Less is as long as was asked for, ns.
+const LATE_NS: i64 = 1_000_000;
+
+/// That a flight was armed, or armed again, less than the time before its trigger: there is no more of it, and nothing of that was lost.
+pub fn late(c: &CaptureInfo) -> Option<String> {
+    // A slice says that it is one.
+    let f = c.flight.as_ref().filter(|_| c.part.slice.is_none())?;
+    let (armed, trigger) = (f.armed.monotonic_ns, f.trigger.clock.monotonic_ns);
+    let had = trigger.saturating_sub(armed);
+    let asked = i64::try_from(f.before_ns).unwrap_or(i64::MAX);
+    if armed <= 0 || had < 0 || asked.saturating_sub(had) < LATE_NS {
+        return None;
+    }
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    Some(format!(
+        "{LATE} {:.3} s when it triggered ({:.3} s before it were asked for)",
+        seconds(had),
+        seconds(asked)
+    ))
+}
+
 /// Since when every CPU was recorded, ns after the trigger (before it: negative).
 #[must_use]
 pub fn since(c: &CaptureInfo) -> Option<i64> {

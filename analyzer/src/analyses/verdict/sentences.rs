@@ -118,7 +118,13 @@ pub(super) fn of_quality(sentence: &str) -> (String, bool) {
     match sentence.strip_prefix(quality::SLICE).and_then(|s| s.strip_prefix(". ")) {
         Some(rest) if rest.starts_with(quality::COMPLETE) => (quality::SLICE.to_owned(), true),
         Some(rest) => (format!("{} (a slice of a recording)", in_few(rest)), false),
-        None => (in_few(sentence), false),
+        // Nor does a flight that triggered soon after it was armed.
+        None => (
+            in_few(sentence),
+            sentence
+                .strip_prefix("Mind that ")
+                .is_some_and(|s| s.starts_with(quality::short::LATE)),
+        ),
     }
 }
 

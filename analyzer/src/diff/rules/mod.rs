@@ -6,7 +6,7 @@
 //! changed              anything differs, for better or worse
 //! incomparable         the two sides cannot be compared
 //! rx.total             this metric is worse (`rx`: all of the receive ledger; `drops`: any reason)
-//! rx.p99>10%           p99 of a metric of the ledger is worse, and by more than this
+//! rx.total.p50>50%     median of a metric of the ledger is worse, and by more than this
 //! tx.qdisc.p50>200us   in time
 //! ```
 //! A size in a rule stands in for the practical threshold. A rule never makes a change out of noise: what is not significant
@@ -21,6 +21,7 @@ mod absent;
 mod family;
 mod names;
 mod parse;
+mod small;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -89,6 +90,11 @@ impl Rules {
     pub fn broken(&self, diff: &Diff) -> Vec<String> {
         let all = self.states(diff).into_iter();
         all.filter(|s| s.state != State::Held).map(|s| s.line()).collect()
+    }
+    /// What is to be said of sizes that recordings of the same exceed, too, where one recording a side is compared.
+    pub fn too_small(&self, diff: &Diff) -> Option<String> {
+        let groups = diff.before.len() > 1 && diff.after.len() > 1;
+        small::said(&self.0).filter(|_| !groups)
     }
     /// Whether any rule names metrics: what it says is worth telling where it held, too.
     pub fn name_metrics(&self) -> bool {

@@ -230,6 +230,45 @@ fn a_rule_of_which_nothing_was_compared_fails_and_says_why() {
     );
 }
 
+/// With one recording a side nothing tells what varies from run to run: a size below the threshold for that is met by chance.
+#[test]
+fn sizes_that_like_recordings_exceed_are_told_where_one_recording_a_side_is_compared() {
+    let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let of = |n: usize, rules: &str| {
+        let side = vec![&f; n];
+        parse(rules)
+            .unwrap()
+            .too_small(&compare(&side, &side, &DiffOptions::default()))
+    };
+    let said = of(1, "drops>1%, rx.p99>10%, rx.total.p50>20us, worse").unwrap();
+    assert!(
+        said.starts_with("rx.p99>10%, rx.total.p50>20us: with one recording a side")
+            && said.contains("leave it out (rx.p99)"),
+        "{said}"
+    );
+    for small in [
+        "rx>49%",
+        "rx.p90>59us",
+        "rx.total.p50>24%",
+        "tcp.speed>20%",
+        "tcp.speed[to 10.0.0.1:80]>20%",
+    ] {
+        assert!(of(1, small).is_some(), "{small}");
+    }
+    for large in [
+        "rx.p99",
+        "rx.p99>50%",
+        "rx.p90>60us",
+        "rx.total.p50>25%",
+        "tcp.speed>25%",
+        "drops>1%",
+        "worse",
+    ] {
+        assert_eq!(of(1, large), None, "{large}");
+    }
+    assert_eq!(of(2, "rx.p99>10%"), None);
+}
+
 /// What held says how near it was: an hundredfold p99 that one stall may have made is not passed over.
 #[test]
 fn a_rule_that_held_says_what_it_saw() {

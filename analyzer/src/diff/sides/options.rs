@@ -50,8 +50,16 @@ pub const SHARE: f64 = 0.05;
 pub struct Window {
     /// First moment.
     pub from_ns: i64,
-    /// First moment after it.
+    /// First moment after it; `i64::MAX` (in JSON null): to the end.
+    #[serde(serialize_with = "open_end")]
     pub to_ns: i64,
+}
+
+fn open_end<S: serde::Serializer>(to_ns: &i64, out: S) -> Result<S::Ok, S::Error> {
+    match *to_ns {
+        i64::MAX => out.serialize_none(),
+        ns => out.serialize_i64(ns),
+    }
 }
 
 /// How to compare.

@@ -252,6 +252,9 @@ fn devices_and_windows_that_leave_nothing_are_known() {
             to_ns: i64::MAX,
         })
     };
+    // An open end is no number.
+    let json = serde_json::to_value(window(5)).unwrap();
+    assert_eq!(json, serde_json::json!({"from_ns": 5, "to_ns": null}));
     let side: [&Facts; 1] = [&f];
     assert_eq!(empty_window(&side, None), None);
     assert_eq!(empty_window(&side, window(500_000_000)), None);

@@ -144,6 +144,7 @@ impl<'s, 'c> Story<'s, 'c> {
                 time_ns: l.ts_ns,
                 bytes: l.bytes,
                 conserved: l.conserved.word(),
+                because: l.because(),
                 confidence: l.confidence.word(),
             });
         }

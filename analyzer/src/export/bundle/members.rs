@@ -1,19 +1,20 @@
 //! Members beside the events: which stay, and what becomes of them.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use netmortem_formats::bundle::{
     BundleWriter, End, FlightCpu, HEADER_PAGE, KALLSYMS, MANIFEST, Manifest, PRINTK_FORMATS, PROC_COUNTERS,
-    PagesEncoder, SAVED_CMDLINES, SYMBOLS,
+    PagesEncoder, SAVED_CMDLINES, SYMBOLS, seconds_name,
 };
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::left_out::{by_name, compared, drops, shortened, slice, without_names};
 use super::names::Names;
-use super::{Change, Done, RewriteError, cpu, notes, pages, texts};
+use super::{Change, Done, RewriteError, cpu, notes, pages, seconds, texts};
 use crate::snapshots::of_netns;
-use crate::told::slice::{CUT, losses_sentence, of_field, says_redacted};
+use crate::told::slice::{CUT, losses_sentence, moments, of_field, says_redacted};
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -34,6 +35,10 @@ const COUNTERS: [&str; 1] = ["nics"];
 /// What becomes of all members but the manifest, the events and the end.
 pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut Done) -> Texts {
     let mut out = Texts::default();
+    let seconds = match (change.window, &change.cut) {
+        (Some(window), None) => seconds::of_window(capture, window),
+        _ => HashMap::new(),
+    };
     let of_perf = cpu::of_perf(capture);
     if of_perf {
         out.before
@@ -50,7 +55,11 @@ pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut D
             continue;
         }
         let at_end = name == SAVED_CMDLINES || name.ends_with("/end") || name.ends_with("/end.zst");
-        let kept = match member(name, data, change, names) {
+        let kept = match seconds.get(name) {
+            Some(number) => second(*number, data, change, names),
+            None => member(name, data, change, names),
+        };
+        let kept = match kept {
             Some(kept) => kept,
             None => {
                 done.left_out.push(name.to_owned());
@@ -79,8 +88,8 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
         };
     }
     let Some((what, when, coded)) = snapshot(name) else {
-        // Packets, seconds, and what later recorders add. Seconds and packets are of all of the recording and numbered
-        // without holes, and packets are the addresses themselves, of all flows.
+        // Packets, seconds of another time, and what later recorders add. Seconds and packets count all flows, and packets are
+        // numbered without holes and are the addresses themselves.
         if name.starts_with("seconds/") && change.redact && change.window.is_none() && change.cut.is_none() {
             return Some((name.to_owned(), texts::second(names, data)?));
         }
@@ -127,6 +136,15 @@ fn member(name: &str, data: &[u8], change: &Change, names: &mut Names) -> Option
     }
     let text = texts::redact(names, what, &unpacked(data, coded)?)?;
     packed(name, text, coded)
+}
+
+/// A reading that stays in a slice, numbered anew: it would be told that those before it are missing.
+fn second(number: u64, data: &[u8], change: &Change, names: &mut Names) -> Option<(String, Vec<u8>)> {
+    let data = match change.redact {
+        true => texts::second(names, data)?,
+        false => data.to_vec(),
+    };
+    Some((seconds_name(number), data))
 }
 
 fn unpacked(data: &[u8], coded: bool) -> Option<Vec<u8>> {
@@ -214,9 +232,10 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     };
     if let Some((from, to)) = change.window {
         m.notes.push(format!(
-            "{CUT}{source}: {} of {} events, from {from} to {to} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording, and counters of the host, which are of all of it, are not in it.",
+            "{CUT}{source}: {} of {} events, {} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording, and counters of the host, which are of all of it, are not in it, but for readings of every second of this time and one on either side.",
             done.events,
             done.all(),
+            moments([from, to]),
             m.clocks.trace_clock,
             done.cut_before,
             done.cut_after

@@ -9,7 +9,8 @@
 //! manifest     where it comes from, what was cut, what was replaced: `notes`
 //! ```
 //! A cut bundle is what a recording begun and ended at the window's ends would be: the analysis sees its ends as censoring.
-//! Counters of the host that were read over all of the recording are left out of it, because they are not of the window;
+//! Counters of the host that were read over all of the recording are left out of it, because they are not of the window, but for the
+//! readings of every second of its time and one on either side (`seconds`);
 //! so are states of sockets, which are older than it, but for those that listen. A cut by flow or device leaves out
 //! counters of the host, too: they count what was cut.
 
@@ -22,6 +23,7 @@ mod names;
 mod notes;
 mod pages;
 mod payload;
+mod seconds;
 mod source;
 #[cfg(test)]
 mod tests;

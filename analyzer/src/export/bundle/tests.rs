@@ -6,6 +6,7 @@ mod lists;
 mod losses;
 mod names;
 mod perf;
+mod seconds;
 
 use std::collections::BTreeMap;
 

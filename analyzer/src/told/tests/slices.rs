@@ -238,6 +238,33 @@ fn without_redacted(mut of: Capture) -> Capture {
     of
 }
 
+/// An end that was not asked for is no number of 20 digits, and is read back as open.
+#[test]
+fn open_ends_are_words() {
+    let whole = rpc();
+    let (from, to) = window(&whole);
+    for (window, words) in [
+        ((from, u64::MAX), format!(" events, from {from} on (clock mono); ")),
+        ((0, to), format!(" events, up to {to} (clock mono); ")),
+        ((0, u64::MAX), " events, of any time (clock mono); ".to_owned()),
+        ((from, to), format!(" events, from {from} to {to} (clock mono); ")),
+    ] {
+        let slice = made(
+            &whole,
+            &Change {
+                window: Some(window),
+                ..Change::default()
+            },
+        );
+        let said = notes(&slice);
+        assert!(said.iter().any(|n| n.contains(&words)), "{said:?}");
+        assert!(!said.iter().any(|n| n.contains(&u64::MAX.to_string())), "{said:?}");
+        assert_eq!(field(&without_field(slice)).time, Some([window.0, window.1]));
+    }
+    let old = "This is a cut from x.nmb: 12 of 20 events, from 7 to 18446744073709551615 (clock mono); 8 events before and 0 after were cut. What";
+    assert_eq!(from_notes([old].into_iter()).unwrap().time, Some([7, u64::MAX]));
+}
+
 /// Notes as older writers left them, word for word.
 #[test]
 fn notes_of_older_writers_are_read() {

@@ -68,3 +68,38 @@ fn how_far_the_rings_reach_is_said_by_time() {
     assert!(said(&f).1.ends_with("holds less than the time before the trigger"));
     assert!(!answer(&f).sentence.contains("what the gaps held"));
 }
+
+/// Armed, or armed again, less than the time before its trigger: nothing was lost, and it has less than was asked for.
+#[test]
+fn a_flight_that_triggered_soon_after_it_was_armed_says_so() {
+    let armed = |ns: i64| {
+        let mut f = flight(&[]);
+        f.capture.flight.as_mut().unwrap().armed.monotonic_ns = ns;
+        f
+    };
+    let q = answer(&armed(8_000_000_000));
+    assert_eq!(
+        (q.level, q.sentence.split(". ").next().unwrap()),
+        (
+            Level::Degraded,
+            "Mind that the flight had been armed for 2.000 s when it triggered (3.000 s before it were asked for); of the events none was lost"
+        )
+    );
+    for whole in [0, 5_000_000_000, 7_000_000_000, 7_000_500_000, 10_500_000_000] {
+        let q = answer(&armed(whole));
+        assert!(
+            q.level == Level::Good && !q.sentence.contains("armed"),
+            "{whole}: {}",
+            q.sentence
+        );
+    }
+    // A line that is said behind what was found.
+    let answers = crate::analyses::answer(&armed(8_000_000_000));
+    let line = answers.verdict.iter().find(|l| l.subject == "quality").unwrap();
+    assert!(
+        line.minor && line.headline.starts_with("the flight had been armed for 2.000 s"),
+        "{line:?}"
+    );
+    let answers = crate::analyses::answer(&flight(&[Some(8_500_000_000)]));
+    assert!(!answers.verdict.iter().find(|l| l.subject == "quality").unwrap().minor);
+}

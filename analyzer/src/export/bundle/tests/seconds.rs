@@ -1,0 +1,76 @@
+//! Readings of every second in slices of time: those of the whole recording, and no others.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::counters::over_time::OverTime;
+
+fn over_time(of: &Capture) -> OverTime {
+    crate::counters::over_time::of(of)
+}
+
+/// What rose between two moments, each with these.
+fn rises(of: &OverTime, from: i64, to: i64) -> BTreeSet<String> {
+    let inside = |r: &&crate::counters::over_time::tables::RiseRow| {
+        r.from_ns.is_some_and(|ns| ns >= from) && r.to_ns.is_some_and(|ns| ns <= to)
+    };
+    of.rows.iter().filter(inside).map(|r| format!("{r:?}")).collect()
+}
+
+#[test]
+fn a_slice_of_time_has_the_readings_of_its_time_and_one_on_either_side() {
+    let capture = crate::tests::sample("seconds/seconds.nmb.zst");
+    let whole = over_time(&capture);
+    let all = &whole.readings;
+    assert!(all.len() > 8);
+    let at = |nth: usize| u64::try_from(all[nth]).unwrap();
+    for (window, kept) in [
+        ((at(2) + 1, at(5) + 1), 2..=6),
+        // Their own moments are inside.
+        ((at(2), at(5)), 1..=6),
+        ((at(4) + 1, at(4) + 200_000_000), 4..=5),
+        ((0, at(1) + 1), 0..=2),
+        ((at(6) + 1, u64::MAX), 6..=all.len() - 1),
+    ] {
+        for redact in [false, true] {
+            let change = Change {
+                window: Some(window),
+                cut: None,
+                redact,
+            };
+            let (bytes, done) = rewrite(&capture, &change, vec![]).unwrap();
+            let slice = netmortem_formats::open_bytes("slice.nmb", Bytes::Owned(bytes)).unwrap();
+            let of_slice = over_time(&slice);
+            assert_eq!(of_slice.readings, all[kept.clone()], "{window:?}");
+            assert!(of_slice.unknown.is_empty(), "none is missing, none of another time");
+            let left = done.left_out.iter().filter(|n| n.starts_with("seconds/")).count();
+            assert_eq!(left, all.len() - kept.clone().count());
+            if redact {
+                continue;
+            }
+            let (from, to) = (all[*kept.start()], all[*kept.end()]);
+            let (expected, found) = (rises(&whole, from, to), rises(&of_slice, from, to));
+            assert!(found.is_subset(&expected), "{:?}", found.difference(&expected).next());
+            let own = |of: &BTreeSet<String>| -> BTreeSet<String> {
+                let is_own = |r: &&String| r.contains("\"snmp\"") || r.contains("\"netstat\"");
+                of.iter().filter(is_own).cloned().collect()
+            };
+            assert_eq!(own(&found), own(&expected), "{window:?}");
+            assert!(own(&found).len() > 5);
+        }
+    }
+    // Of a flow they are not: they count all.
+    let facts = crate::analyze(&capture, &Default::default());
+    let subject = crate::export::slice::Subject {
+        flows: vec!["conn:0".parse().unwrap()],
+        devs: vec![],
+    };
+    let change = Change {
+        window: Some((at(2), at(5))),
+        cut: Some(crate::export::slice::cut(&capture, &facts, &subject).unwrap().0),
+        redact: false,
+    };
+    let (bytes, _) = rewrite(&capture, &change, vec![]).unwrap();
+    let slice = netmortem_formats::open_bytes("slice.nmb", Bytes::Owned(bytes)).unwrap();
+    assert_eq!(over_time(&slice), OverTime::default());
+}
