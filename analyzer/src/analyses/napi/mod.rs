@@ -13,10 +13,12 @@ use crate::reconstruct::softirq::Counted;
 use crate::reconstruct::softirq::tables::{NET_RX, VECTORS};
 use crate::stat::Distribution;
 
+mod preempted;
 mod saturated;
 #[cfg(test)]
 mod tests;
 
+pub use preempted::Preempted;
 pub use saturated::Saturated;
 
 /// Polls of one device.
@@ -51,7 +53,7 @@ pub struct CpuVector {
     pub runs: u64,
     /// Share of the recording that this CPU spent in it.
     pub share: f64,
-    /// Run times.
+    /// Run times, without those that their threads were switched out (PREEMPT_RT).
     pub run: Distribution,
     /// Raise-to-entry delays, of runs whose raise was seen.
     pub wait: Distribution,
@@ -107,6 +109,8 @@ pub struct Napi {
     pub squeezes: Squeezes,
     /// The CPU that did nothing but receive, where there is one.
     pub saturated: Option<Saturated>,
+    /// NET_RX runs whose threads were switched out, where there are any.
+    pub preempted: Option<Preempted>,
 }
 
 /// Asks.
@@ -117,6 +121,7 @@ pub fn answer(facts: &Facts) -> Outcome<Napi> {
     let (devices, cpus) = rayon::join(|| devices(facts), || cpus(facts));
     Outcome::Findings(Napi {
         saturated: saturated::saturated(facts, &cpus),
+        preempted: preempted::preempted(&facts.softirqs),
         devices,
         cpus,
         threads: threads(facts),
@@ -261,7 +266,7 @@ fn cpus(facts: &Facts) -> Vec<CpuVector> {
     for (at, s) in facts.softirqs.iter().enumerate() {
         let a = by.entry((s.cpu, s.vec)).or_default();
         a.runs += 1;
-        if let Some(ns) = s.end_ns.map(|e| e - s.start_ns) {
+        if let Some(ns) = s.ran_ns() {
             a.run.push(ns);
             a.longest_run.see(ns, at);
         }

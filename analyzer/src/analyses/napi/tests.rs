@@ -29,6 +29,7 @@ fn run(cpu: u16, vec: u32, raise_ns: Option<i64>, start_ns: i64, end_ns: Option<
         pid: 0,
         comm: Name::default(),
         irq_ns: None,
+        preempted: None,
         confidence: Confidence::Certain,
     }
 }

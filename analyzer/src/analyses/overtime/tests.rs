@@ -43,6 +43,7 @@ fn run(cpu: u16, vec: u32, from: i64, to: i64) -> SoftirqRow {
         pid: 0,
         comm: Name::new(b""),
         irq_ns: None,
+        preempted: None,
         confidence: crate::Confidence::Certain,
     }
 }

@@ -211,6 +211,7 @@ fn the_napi_line_is_of_the_busiest_cpu() {
         cpus,
         squeezes: Default::default(),
         saturated: None,
+        preempted: None,
     };
     let (tone, s) = softirqs::napi(&napi(vec![cpu(0, 0.05, &[700]), cpu(3, 0.29, &[900])]));
     assert_eq!(tone, Tone::Ok);
@@ -221,6 +222,25 @@ fn the_napi_line_is_of_the_busiest_cpu() {
     assert_eq!(softirqs::napi(&napi(vec![cpu(0, 0.31, &[])])).0, Tone::Notice);
     assert_eq!(softirqs::napi(&napi(vec![cpu(0, 0.01, &[500_000])])).0, Tone::Notice);
     assert_eq!(softirqs::napi(&napi(vec![])).0, Tone::Unknown);
+    // PREEMPT_RT: a run that was switched out is worth a look when a reader feels it.
+    let away = |longest_ns: i64, by: &str, by_ns: i64| Napi {
+        preempted: Some(crate::analyses::napi::Preempted {
+            runs: 4,
+            of: 2_135,
+            ns: 6_200_000,
+            longest_ns,
+            worst: None,
+            by: by.into(),
+            by_ns,
+        }),
+        ..napi(vec![cpu(0, 0.01, &[])])
+    };
+    let (tone, s) = softirqs::napi(&away(5_900_000, "irq/27-eth0", 6_000_000));
+    assert_eq!(tone, Tone::Notice);
+    let expect = " 4 of 2135 NET_RX runs were switched out for 6.20 ms in all, one for 5.90 ms, mostly while irq/27-eth0 ran (PREEMPT_RT: a thread of a higher rank, or a lock).";
+    assert!(s.ends_with(expect), "{s}");
+    let (tone, s) = softirqs::napi(&away(3_000_000, "irq/27-eth0", 3_000_000));
+    assert_eq!((tone, s.contains("irq/27")), (Tone::Ok, false));
     // A NAPI thread that waits is worth a look by its p99 where it polled often, else by a wait that stands out.
     let thread = |waits: &[i64], behind: f64| Napi {
         threads: vec![crate::analyses::napi::NapiThread {

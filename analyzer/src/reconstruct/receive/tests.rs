@@ -6,6 +6,7 @@ mod first;
 mod old_kernels;
 mod oracle;
 mod order;
+mod preempted;
 mod progress;
 mod readable;
 mod reads;

@@ -48,6 +48,14 @@ pub struct SoftirqRow {
     pub confidence: Confidence,
 }
 
+impl SoftirqRow {
+    /// Time in it that its thread had the CPU, ns; `None`: its end was not seen.
+    pub fn ran_ns(&self) -> Option<i64> {
+        let away = self.preempted.as_ref().map_or(0, |p| p.ns);
+        Some(self.end_ns?.wrapping_sub(self.start_ns).wrapping_sub(away))
+    }
+}
+
 /// A softirq run whose thread did not have its CPU all the time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preempted {
