@@ -181,3 +181,32 @@ fn what_a_closed_socket_held_is_gone() {
         assert_eq!(edge(&f, T + 3 * MS).confidence, Confidence::Strong);
     }
 }
+
+/// A router of the recording drops what came to it: TCP has sent it, and is told nothing. The next frame there that no event says is sent
+/// again is another original's.
+#[test]
+fn what_a_router_drops_was_sent() {
+    for (rc, drops) in [(None, "skb:kfree_skb"), (Some(1), "net:net_dev_xmit")] {
+        let mut s = script();
+        let at = X + FCLONE;
+        let v = |len: u64, name: &'static str| [("skbaddr", N(at)), ("len", N(len)), ("name", S(name))];
+        frame(&mut s, T + MS, X, 1448);
+        s.ev(T + MS + 1, 0, SOFT, "net:net_dev_start_xmit", &v(1514, "e"));
+        s.ev(T + MS + 2, 0, SOFT, "net:netif_rx_entry", &v(1500, "r"));
+        s.ev(T + MS + 3, 0, SOFT, "net:net_dev_xmit", &v(1514, "e"));
+        softirq(&mut s, T + MS + 10);
+        s.ev(T + MS + 11, 0, SOFT, "net:netif_receive_skb", &v(1500, "r"));
+        s.ev(T + MS + 12, 0, SOFT, "net:net_dev_queue", &v(1514, "out"));
+        if rc.is_some() {
+            s.ev(T + MS + 13, 0, SOFT, "net:net_dev_start_xmit", &v(1514, "out"));
+        }
+        dropped(&mut s, T + MS + 14);
+        if let Some(rc) = rc {
+            let mut v = v(1514, "out").to_vec();
+            v.push(("rc", N(rc)));
+            s.ev(T + MS + 15, 0, SOFT, drops, &v);
+        }
+        frame(&mut s, T + 3 * MS, X, 1448);
+        assert!(!same(&s.facts(), T + MS, T + 3 * MS), "{drops}");
+    }
+}
