@@ -210,3 +210,32 @@ fn what_a_router_drops_was_sent() {
         assert!(!same(&s.facts(), T + MS, T + 3 * MS), "{drops}");
     }
 }
+
+/// Two packets of one batch: no probe tells that the second one's socket, which is half closed, works on it and sends.
+#[test]
+fn what_a_packet_without_a_probe_lets_go_is_not_of_the_socket_before() {
+    const P: u64 = A + 0x20_0000;
+    for both in [true, false] {
+        let mut s = script();
+        let probe = |s: &mut Script, by: Sock, ts: u64, at: u64| {
+            let v = [("snd_una", N(1000)), ("snd_nxt", N(1000)), ("skbaddr", N(at))];
+            by.probe(s, ts, 0, SOFT, &v);
+        };
+        probe(&mut s, OTHER, T, P + 1024);
+        softirq(&mut s, T + MS - 10);
+        for (n, at) in [P, P + 256].into_iter().enumerate() {
+            let v = [("skbaddr", N(at)), ("len", N(52)), ("name", S("e"))];
+            s.ev(T + MS - 9 + n as u64, 0, SOFT, "net:netif_receive_skb", &v);
+        }
+        probe(&mut s, SOCK, T + MS, P);
+        if both {
+            probe(&mut s, SOCK, T + MS + 5, P + 256);
+        }
+        frame(&mut s, T + MS + 10, X, 1448);
+        softirq(&mut s, T + 9 * MS - 10);
+        frame(&mut s, T + 9 * MS, X, 1448);
+        // CLOSE_WAIT.
+        OTHER.retransmit(&mut s, T + 9 * MS + 10, 0, SOFT, X, &[("state", N(8))]);
+        assert_eq!(same(&s.facts(), T + MS + 10, T + 9 * MS), !both, "{both}");
+    }
+}
