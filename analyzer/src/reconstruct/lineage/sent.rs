@@ -74,8 +74,8 @@ struct Payloads<'f> {
     verdicts: Vec<Verdict>,
     /// Headers of data frames, by socket, bytes.
     headers: FxHashMap<ConnectionId, u32>,
-    /// Payload of a full segment, by socket, where it was asked for.
-    segments: FxHashMap<ConnectionId, Option<u32>>,
+    /// Payload of a full segment, by socket; `None` until one is asked for.
+    segments: Option<FxHashMap<ConnectionId, u32>>,
     /// Frames that originals sent again went in at first.
     first: FxHashMap<SkbId, SkbId>,
     /// Sockets of originals sent again.
@@ -125,7 +125,7 @@ impl<'f> Payloads<'f> {
             rows,
             verdicts: vec![Verdict::None; sent.tx.len()],
             headers,
-            segments: FxHashMap::default(),
+            segments: None,
             first: FxHashMap::default(),
             owners: FxHashMap::default(),
         }
@@ -246,14 +246,19 @@ impl<'f> Payloads<'f> {
 
     /// Payload of a full segment of a socket, bytes: what its device was told to cut frames to. `None`: none was cut.
     fn segment(&mut self, connection: ConnectionId) -> Option<u32> {
-        if let Some(n) = self.segments.get(&connection) {
-            return *n;
-        }
-        let of = self.sent.tx.iter().filter(|r| r.connection == Some(connection));
-        let sizes = of.filter_map(|r| self.identity.life(r.skb_id)).map(|l| l.gso_size);
-        let largest = sizes.max().filter(|n| *n > 0).map(u32::from);
-        self.segments.insert(connection, largest);
-        largest
+        let (tx, identity) = (self.sent.tx, self.identity);
+        let largest = self.segments.get_or_insert_with(|| {
+            let mut all: FxHashMap<ConnectionId, u32> = FxHashMap::default();
+            for (c, skb) in tx.iter().filter_map(|r| Some((r.connection?, r.skb_id))) {
+                let size = identity.life(skb).map_or(0, |l| u32::from(l.gso_size));
+                if size > 0 {
+                    let had = all.entry(c).or_insert(size);
+                    *had = size.max(*had);
+                }
+            }
+            all
+        });
+        largest.get(&connection).copied()
     }
 }
 
