@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! sent first    payload of the frames between two probes    = advance of snd_nxt      one unit: all edges of that time
-//! sent again    payload of the frame                        = payload of the original's first frame
+//! sent again    payload of the frame                        = payload of the original's first frame that left
 //! ```
 //! Payload: the frame's length less the headers of its socket's data frames (one size, by all of its windows).
 
@@ -76,7 +76,7 @@ struct Payloads<'f> {
     headers: FxHashMap<ConnectionId, u32>,
     /// Payload of a full segment, by socket; `None` until one is asked for.
     segments: Option<FxHashMap<ConnectionId, u32>>,
-    /// Frames that originals sent again went in at first.
+    /// Frames that originals sent again went in at first; of several the last: the queue refused those before.
     first: FxHashMap<SkbId, SkbId>,
     /// Sockets of originals sent again.
     owners: FxHashMap<SkbId, ConnectionId>,
@@ -177,7 +177,7 @@ impl<'f> Payloads<'f> {
             .iter()
             .filter(|c| !c.again && originals.contains(&c.original))
         {
-            self.first.entry(c.original).or_insert(c.clone);
+            self.first.insert(c.original, c.clone);
         }
         for r in self.sent.retransmits {
             if let Some((o, c)) = r.original.zip(r.connection) {
