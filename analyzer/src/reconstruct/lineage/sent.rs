@@ -149,7 +149,12 @@ impl<'f> Payloads<'f> {
             self.sent.tx,
             |c| born.get(&c).copied(),
             |w| {
-                let verdict = verdict(&w, lost);
+                // With TCP Fast Open bytes were sent in the handshake.
+                let early = born.get(&w.connection) == Some(&w.ns.0) && w.found() < w.advanced;
+                let verdict = match verdict(&w, lost) {
+                    Verdict::Apart if early => Verdict::None,
+                    verdict => verdict,
+                };
                 for f in w.frames {
                     let at = rows.get(f.skb.0 as usize).copied().unwrap_or(u32::MAX);
                     if let Some(v) = verdicts.get_mut(at as usize) {

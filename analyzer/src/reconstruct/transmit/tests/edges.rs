@@ -171,3 +171,14 @@ fn what_was_refused_at_first_is_compared_with_what_left() {
         ]
     );
 }
+
+/// TCP Fast Open: bytes were sent before the handshake was over, of which the first probe tells, too.
+#[test]
+fn bytes_sent_in_the_handshake_are_none_of_the_frames_behind_it() {
+    let mut s = Sender::new(&[]);
+    s.nxt += 300;
+    requests(&mut s, 100_000, 4);
+    let e = edges(&s.facts());
+    assert_eq!((e[0].0, e[0].1, e[0].2), (Some(200), Conserved::Unknown, Why::NoProbe));
+    assert_eq!(e[1..], [SAME; 3]);
+}
