@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! sent first    payload of the frames between two probes    = advance of snd_nxt      one unit: all edges of that time
-//! sent again    payload of the frame                        = payload of the original's first frame
+//! sent again    payload of the frame                        = payload of the original's first frame that left
 //! ```
 //! Payload: the frame's length less the headers of its socket's data frames (one size, by all of its windows).
 
@@ -74,9 +74,9 @@ struct Payloads<'f> {
     verdicts: Vec<Verdict>,
     /// Headers of data frames, by socket, bytes.
     headers: FxHashMap<ConnectionId, u32>,
-    /// Payload of a full segment, by socket, where it was asked for.
-    segments: FxHashMap<ConnectionId, Option<u32>>,
-    /// Frames that originals sent again went in at first.
+    /// Payload of a full segment, by socket; `None` until one is asked for.
+    segments: Option<FxHashMap<ConnectionId, u32>>,
+    /// Frames that originals sent again went in at first; of several the last: the queue refused those before.
     first: FxHashMap<SkbId, SkbId>,
     /// Sockets of originals sent again.
     owners: FxHashMap<SkbId, ConnectionId>,
@@ -125,7 +125,7 @@ impl<'f> Payloads<'f> {
             rows,
             verdicts: vec![Verdict::None; sent.tx.len()],
             headers,
-            segments: FxHashMap::default(),
+            segments: None,
             first: FxHashMap::default(),
             owners: FxHashMap::default(),
         }
@@ -149,7 +149,12 @@ impl<'f> Payloads<'f> {
             self.sent.tx,
             |c| born.get(&c).copied(),
             |w| {
-                let verdict = verdict(&w, lost);
+                // With TCP Fast Open bytes were sent in the handshake.
+                let early = born.get(&w.connection) == Some(&w.ns.0) && w.found() < w.advanced;
+                let verdict = match verdict(&w, lost) {
+                    Verdict::Apart if early => Verdict::None,
+                    verdict => verdict,
+                };
                 for f in w.frames {
                     let at = rows.get(f.skb.0 as usize).copied().unwrap_or(u32::MAX);
                     if let Some(v) = verdicts.get_mut(at as usize) {
@@ -177,7 +182,7 @@ impl<'f> Payloads<'f> {
             .iter()
             .filter(|c| !c.again && originals.contains(&c.original))
         {
-            self.first.entry(c.original).or_insert(c.clone);
+            self.first.insert(c.original, c.clone);
         }
         for r in self.sent.retransmits {
             if let Some((o, c)) = r.original.zip(r.connection) {
@@ -246,14 +251,19 @@ impl<'f> Payloads<'f> {
 
     /// Payload of a full segment of a socket, bytes: what its device was told to cut frames to. `None`: none was cut.
     fn segment(&mut self, connection: ConnectionId) -> Option<u32> {
-        if let Some(n) = self.segments.get(&connection) {
-            return *n;
-        }
-        let of = self.sent.tx.iter().filter(|r| r.connection == Some(connection));
-        let sizes = of.filter_map(|r| self.identity.life(r.skb_id)).map(|l| l.gso_size);
-        let largest = sizes.max().filter(|n| *n > 0).map(u32::from);
-        self.segments.insert(connection, largest);
-        largest
+        let (tx, identity) = (self.sent.tx, self.identity);
+        let largest = self.segments.get_or_insert_with(|| {
+            let mut all: FxHashMap<ConnectionId, u32> = FxHashMap::default();
+            for (c, skb) in tx.iter().filter_map(|r| Some((r.connection?, r.skb_id))) {
+                let size = identity.life(skb).map_or(0, |l| u32::from(l.gso_size));
+                if size > 0 {
+                    let had = all.entry(c).or_insert(size);
+                    *had = size.max(*had);
+                }
+            }
+            all
+        });
+        largest.get(&connection).copied()
     }
 }
 

@@ -241,7 +241,7 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         t.deliver(e, p.skbaddr);
     });
     r.on::<TcpProbe<'static>>(s, |t, e, p| {
-        t.owners.does(e, Doing::Segment(p.skaddr.unwrap_or(0)));
+        t.segment(e, p.skaddr.unwrap_or(0), p.skbaddr);
         match p.skbaddr {
             Some(a) => t.tcp(e, a, u32::from(p.data_len)),
             None => t.tcp_unnamed(e, p.data_len),

@@ -33,7 +33,7 @@ pub enum Phase {
 pub struct Frame {
     /// Its life.
     pub clone: SkbId,
-    /// An earlier one had left.
+    /// It came in somewhere, or an earlier one had left.
     pub left: bool,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tcp_sendmsg_locked ... net_dev_queue(clone) ... sock_send_length(sk)   one thread: its call was on that socket
-//! tcp_probe(sk) ... net_dev_queue(clone)                                 in one softirq, nothing received in between: what its ACK let go
+//! tcp_probe(sk) ... net_dev_queue(clone)                                 in one softirq, of the last that was received: what its ACK let go
 //! hrtimer_expire_entry(sk + constant) ... net_dev_queue(clone)           in one softirq: what its pacing timer let go
 //! tcp_retransmit_skb(original, sk)                                       named
 //! ```
@@ -106,6 +106,14 @@ impl Skbs<'_> {
             Doing::Timer(at) if n >= ENOUGH => at.wrapping_sub(behind),
             _ => 0,
         }
+    }
+
+    /// `tcp_probe` of a segment. What waits behind it in its batch may be of a socket in a state without probes, which sends too.
+    pub(super) fn segment(&mut self, e: &Event<'_>, sk: u64, skb: Option<u64>) {
+        let id = skb.and_then(|addr| self.open.get(&addr)).map(|l| l.id);
+        let last = self.just_received(e.cpu).is_none_or(|last| Some(last) == id);
+        self.owners
+            .does(e, if last { Doing::Segment(sk) } else { Doing::Other });
     }
 
     fn doing(&self, e: &Event<'_>) -> Doing {

@@ -4,6 +4,7 @@
 //! net_dev_queue(clone) ─> kfree_skb(clone)                              TCP is told, and sends the original once more as the first time
 //! net_dev_start_xmit(clone) ─> kfree_skb(clone) ─> net_dev_xmit(rc 1)   the same, or TCP takes it for sent and sends it again
 //! ```
+//! What came in somewhere had left: of what a router of this recording drops TCP is told nothing.
 //! Either way no peer can have acknowledged it: the next frame above its address is the same original's, though no event says
 //! that it is sent again. Before 6.17 no event tells of a retransmission that a queue refused: it looks like the first frame of another
 //! original, which is weak then. What frees it all the same is its socket's end, or its neighbour in the queue that takes it in whole.
@@ -27,6 +28,15 @@ impl Skbs<'_> {
     pub(super) fn framed(&mut self, addr: u64, frame: Frame) {
         if let Some(o) = self.original_below(addr) {
             o.frame = Some(frame);
+        }
+    }
+
+    /// A frame came in somewhere.
+    pub(super) fn came_in(&mut self, addr: u64) {
+        let clone = self.open.get(&addr).map(|l| l.id);
+        let frame = self.original_below(addr).and_then(|o| o.frame.as_mut());
+        if let Some(f) = frame.filter(|f| Some(f.clone) == clone) {
+            f.left = true;
         }
     }
 

@@ -200,6 +200,9 @@ impl Skbs<'_> {
                 confidence: link,
             };
             self.hops.push(row);
+            if kind == "rx" && life.class == SkbClass::TxClone {
+                self.came_in(addr);
+            }
         }
     }
 

@@ -13,8 +13,13 @@ use crate::facts::ConnectionId;
 use crate::snapshots::spaces::Spaces;
 
 const TIMEOUTS: &str = "TcpExtTCPTimeouts";
-/// Counted beside it where the timer ran out and sent nothing: the connection was given up, or the segment refused.
-const SENT_NOTHING: [&str; 2] = ["TcpExtTCPAbortOnTimeout", "TcpExtTCPRetransFail"];
+/// Counted beside it where the timer ran out and sent nothing: the connection was given up, or the segment refused, or still in a queue of this host
+/// (net/ipv4/tcp_output.c `skb_still_in_host_queue`).
+const SENT_NOTHING: [&str; 3] = [
+    "TcpExtTCPAbortOnTimeout",
+    "TcpExtTCPRetransFail",
+    "TcpExtTCPSpuriousRtxHostQueues",
+];
 
 impl Tcp {
     /// Names the guessed probes of namespaces in which every one was a timeout.

@@ -9,8 +9,9 @@
 //! first frame ── ACK of the least length ──────────────── ACK that covers its last byte   freed there
 //!             ── ACK longer by 12 to 36 bytes (SACK) ──── ACK that covers its last byte   freed there, or before: weak
 //! ```
-//! Where no length is known (tcp_probe names no skb before 6.9; an ACK with payload), a congestion state other than Open tells, and without
-//! states an ACK that acknowledges nothing new.
+//! The least is that of ACKs in the congestion state Open: bare ACKs in the others may have the option each time. Where no length is known
+//! (tcp_probe names no skb before 6.9; an ACK with payload), a state other than Open tells, and without states an ACK that acknowledges nothing
+//! new.
 
 use rustc_hash::FxHashMap;
 
@@ -36,14 +37,15 @@ impl Sacks {
             let probe = tcp.probes.get(at).filter(|p| p.1 == sample.connection)?;
             identity.life(identity.of(probe.0)?)?.bytes
         };
+        let states = States::of(tcp);
         let mut least: FxHashMap<ConnectionId, u32> = FxHashMap::default();
         for (at, s) in tcp.samples.iter().enumerate() {
-            if let Some(len) = pure(at) {
+            let open = || states.left_open(s.connection, s.time_ns) != Some(true);
+            if let Some(len) = pure(at).filter(|_| open()) {
                 let had = least.entry(s.connection).or_insert(len);
                 *had = len.min(*had);
             }
         }
-        let states = States::of(tcp);
         let mut last: FxHashMap<ConnectionId, u32> = FxHashMap::default();
         let mut all: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
         for (at, s) in tcp.samples.iter().enumerate() {

@@ -181,3 +181,61 @@ fn what_a_closed_socket_held_is_gone() {
         assert_eq!(edge(&f, T + 3 * MS).confidence, Confidence::Strong);
     }
 }
+
+/// A router of the recording drops what came to it: TCP has sent it, and is told nothing. The next frame there that no event says is sent
+/// again is another original's.
+#[test]
+fn what_a_router_drops_was_sent() {
+    for (rc, drops) in [(None, "skb:kfree_skb"), (Some(1), "net:net_dev_xmit")] {
+        let mut s = script();
+        let at = X + FCLONE;
+        let v = |len: u64, name: &'static str| [("skbaddr", N(at)), ("len", N(len)), ("name", S(name))];
+        frame(&mut s, T + MS, X, 1448);
+        s.ev(T + MS + 1, 0, SOFT, "net:net_dev_start_xmit", &v(1514, "e"));
+        s.ev(T + MS + 2, 0, SOFT, "net:netif_rx_entry", &v(1500, "r"));
+        s.ev(T + MS + 3, 0, SOFT, "net:net_dev_xmit", &v(1514, "e"));
+        softirq(&mut s, T + MS + 10);
+        s.ev(T + MS + 11, 0, SOFT, "net:netif_receive_skb", &v(1500, "r"));
+        s.ev(T + MS + 12, 0, SOFT, "net:net_dev_queue", &v(1514, "out"));
+        if rc.is_some() {
+            s.ev(T + MS + 13, 0, SOFT, "net:net_dev_start_xmit", &v(1514, "out"));
+        }
+        dropped(&mut s, T + MS + 14);
+        if let Some(rc) = rc {
+            let mut v = v(1514, "out").to_vec();
+            v.push(("rc", N(rc)));
+            s.ev(T + MS + 15, 0, SOFT, drops, &v);
+        }
+        frame(&mut s, T + 3 * MS, X, 1448);
+        assert!(!same(&s.facts(), T + MS, T + 3 * MS), "{drops}");
+    }
+}
+
+/// Two packets of one batch: no probe tells that the second one's socket, which is half closed, works on it and sends.
+#[test]
+fn what_a_packet_without_a_probe_lets_go_is_not_of_the_socket_before() {
+    const P: u64 = A + 0x20_0000;
+    for both in [true, false] {
+        let mut s = script();
+        let probe = |s: &mut Script, by: Sock, ts: u64, at: u64| {
+            let v = [("snd_una", N(1000)), ("snd_nxt", N(1000)), ("skbaddr", N(at))];
+            by.probe(s, ts, 0, SOFT, &v);
+        };
+        probe(&mut s, OTHER, T, P + 1024);
+        softirq(&mut s, T + MS - 10);
+        for (n, at) in [P, P + 256].into_iter().enumerate() {
+            let v = [("skbaddr", N(at)), ("len", N(52)), ("name", S("e"))];
+            s.ev(T + MS - 9 + n as u64, 0, SOFT, "net:netif_receive_skb", &v);
+        }
+        probe(&mut s, SOCK, T + MS, P);
+        if both {
+            probe(&mut s, SOCK, T + MS + 5, P + 256);
+        }
+        frame(&mut s, T + MS + 10, X, 1448);
+        softirq(&mut s, T + 9 * MS - 10);
+        frame(&mut s, T + 9 * MS, X, 1448);
+        // CLOSE_WAIT.
+        OTHER.retransmit(&mut s, T + 9 * MS + 10, 0, SOFT, X, &[("state", N(8))]);
+        assert_eq!(same(&s.facts(), T + MS + 10, T + 9 * MS), !both, "{both}");
+    }
+}

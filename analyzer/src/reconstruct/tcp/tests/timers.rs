@@ -39,6 +39,12 @@ fn a_guessed_probe_is_a_timeout_where_as_many_were_counted() {
         ..counted(7, 1)
     };
     assert_eq!(of(&one, &[counted(7, 2), given_up]), [Tlp, Rto, Fast]);
+    // Nor did one whose segment still waited in a queue of this host.
+    let queued = CounterRow {
+        name: "TcpExtTCPSpuriousRtxHostQueues".into(),
+        ..counted(7, 1)
+    };
+    assert_eq!(of(&one, &[counted(7, 2), queued]), [Tlp, Rto, Fast]);
     // The timers of SYNs count as well.
     let syn = [one.as_slice(), &[(Syn, Some(7))]].concat();
     assert_eq!(of(&syn, &[counted(7, 3)])[0], Rto);

@@ -127,3 +127,58 @@ fn across_a_loss_and_behind_the_last_probe_nothing_is_compared() {
     assert!(of[..6].iter().all(|e| e.0 != Conserved::No), "{of:?}");
     assert_eq!(of[6], (Conserved::Unknown, Why::NoProbe));
 }
+
+/// What its own queue refused left with more bytes the next time: it is those that it has when it is sent again.
+#[test]
+fn what_was_refused_at_first_is_compared_with_what_left() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t);
+    s.round(t + 100, 2896);
+    let clone = ORIGINAL + s.originals * 512 + FCLONE;
+    let v = [("skbaddr", N(clone)), ("len", N(1448 + HEADERS)), ("name", S("va"))];
+    s.s.ev(t + 1000, 0, TASK, "net:net_dev_queue", &v);
+    let v = [("skbaddr", N(clone)), ("protocol", N(0x800))];
+    s.s.ev(t + 1005, 0, TASK, "skb:kfree_skb", &v);
+    for (at, event) in ["queue", "start_xmit", "xmit"].into_iter().enumerate() {
+        let v = [
+            ("skbaddr", N(clone)),
+            ("len", N(2896 + HEADERS)),
+            ("name", S("va")),
+            ("gso_size", N(1448)),
+        ];
+        let v = &v[..if event == "start_xmit" { 4 } else { 3 }];
+        s.s.ev(t + 1500 + at as u64, 0, TASK, &format!("net:net_dev_{event}"), v);
+    }
+    (s.originals, s.nxt) = (s.originals + 1, s.nxt + 2896);
+    s.leave(t + 2000, 2896);
+    s.probe(t + 40_000, 0, &[]);
+    s.again(t + 41_000, SOFT, clone - FCLONE, 2896);
+    s.softirq_exit(t + 45_000);
+    s.probe(t + 90_000, 2896, &[]);
+    s.softirq_exit(t + 91_000);
+    requests(&mut s, 7_000_000, 2);
+    let f = s.facts();
+    let edges = edges(&f);
+    let of: Vec<_> = edges[3..6].iter().map(|e| (e.0, e.1, e.2)).collect();
+    assert_eq!(
+        of,
+        [
+            (Some(1448), Conserved::Unknown, Why::Refused),
+            (Some(2896), Conserved::Yes, Why::Unit),
+            (Some(2896), Conserved::Yes, Why::Unit),
+        ]
+    );
+}
+
+/// TCP Fast Open: bytes were sent before the handshake was over, of which the first probe tells, too.
+#[test]
+fn bytes_sent_in_the_handshake_are_none_of_the_frames_behind_it() {
+    let mut s = Sender::new(&[]);
+    s.nxt += 300;
+    requests(&mut s, 100_000, 4);
+    let e = edges(&s.facts());
+    assert_eq!((e[0].0, e[0].1, e[0].2), (Some(200), Conserved::Unknown, Why::NoProbe));
+    assert_eq!(e[1..], [SAME; 3]);
+}

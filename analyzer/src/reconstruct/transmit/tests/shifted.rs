@@ -3,7 +3,8 @@
 
 use super::{BASE, SOFT, Sender, TASK, requests};
 use crate::confidence::Confidence;
-use crate::reconstruct::skb::tables::{DeathKind, SkbClass};
+use crate::reconstruct::skb::tables::{DeathKind, SkbClass, SkbRow};
+use crate::testing::tcp::SOCK;
 use crate::testing::{N, S};
 
 /// Address of the packet that an ACK came in.
@@ -52,4 +53,35 @@ fn an_ack_with_sack_makes_the_end_weak() {
         (plain.len(), ends(64)),
         (3, vec![(DeathKind::InferredAcked, Confidence::Weak); 3])
     );
+}
+
+/// Only ACKs with blocks carry no payload: all have one length, so that the congestion state tells.
+#[test]
+fn where_all_bare_acks_have_blocks_their_length_tells_nothing() {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    s.enter(t + 1000);
+    s.round(t + 1100, 600);
+    for n in 0..3 {
+        s.segment(t + 2000 + n * 100, TASK, 200);
+    }
+    s.leave(t + 3000, 600);
+    ack(&mut s, t + 40_000, 0, 64);
+    SOCK.cong(&mut s.s, t + 40_100, 0, SOFT, 1);
+    s.softirq_exit(t + 40_200);
+    for (at, acks) in [(50_000, 600), (90_000, 0)] {
+        let v = [("skbaddr", N(ACK)), ("len", N(152)), ("name", S("va"))];
+        s.s.ev(t + at - 5, 0, SOFT, "net:netif_receive_skb", &v);
+        s.probe(t + at, acks, &[("skbaddr", N(ACK)), ("data_len", N(100))]);
+        if acks > 0 {
+            SOCK.cong(&mut s.s, t + at + 100, 0, SOFT, 0);
+        }
+        s.softirq_exit(t + at + 200);
+    }
+    let f = s.facts();
+    let sent = (t as i64 + 1000)..(t as i64 + 3000);
+    let of = |l: &&SkbRow| l.class == SkbClass::TxOriginal && sent.contains(&l.birth_ns);
+    let mine: Vec<_> = f.skbs.iter().filter(of).map(|l| (l.death_kind, l.confidence)).collect();
+    assert_eq!(mine, vec![(DeathKind::InferredAcked, Confidence::Weak); 3]);
 }
