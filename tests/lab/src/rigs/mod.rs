@@ -26,6 +26,7 @@ mod late_datagrams;
 mod offloads;
 mod out_of_order;
 mod overlay;
+mod preempted;
 mod rpc_busy;
 mod run_queue;
 mod slow_reader;
@@ -53,6 +54,7 @@ pub const ALL: &[Rig] = &[
     softirq_task::RIG,
     steered::POLL,
     steered::TASK,
+    preempted::RIG,
     gro_hold::SOFTIRQ,
     gro_hold::THREADED,
     offloads::GRO,
