@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::otherhost::Hindsight;
 use super::places;
 use super::tables::DropRow;
-use crate::counters::tables::{CounterRow, read_everywhere, refused, risen_in_all};
+use crate::counters::tables::{CounterRow, refused, risen_in_all};
 use crate::facts::SkbId;
 use crate::name::Name;
 use crate::reconstruct::whose::Carries;
@@ -82,10 +82,6 @@ fn rise(counters: &[CounterRow], name: &str) -> u64 {
 
 /// Names what one counter tells. Owners are known.
 pub(super) fn judge(rows: &mut [DropRow], shared: &Shared, counters: &[CounterRow]) {
-    // A namespace that came or went meanwhile may have counted anything.
-    if !read_everywhere(counters) {
-        return;
-    }
     if !shared.route.is_empty() && rise(counters, COUNTED_NO_ROUTE) == shared.route.len() as u64 {
         places::name(rows, &shared.route, NO_ROUTE, Some(ROUTE));
     }

@@ -6,10 +6,10 @@ use crate::confidence::Confidence;
 use crate::name::Name;
 use crate::nearby::Nearby;
 use crate::reconstruct::comms::Comms;
-use crate::reconstruct::context::RunBy;
+use crate::reconstruct::context::{Part, RunBy};
 use crate::reconstruct::napi::tables::{PollContext, PollRow};
 use crate::reconstruct::softirq::Aways;
-use crate::reconstruct::softirq::tables::SoftirqRow;
+use crate::reconstruct::softirq::tables::{Blame, SoftirqRow};
 use crate::reconstruct::tcp::Sockets;
 use crate::reconstruct::thread::Threads;
 
@@ -63,6 +63,8 @@ struct Parts<'f> {
     aways: &'f Aways,
     /// CPU and thread of the softirq runs, or of the poll, that had it.
     by: [Option<(u16, i32)>; 2],
+    /// The NAPI thread that received it, and when it was waited for.
+    thread: Option<(i32, Option<(i64, i64)>)>,
     /// Time away, and who ran for the longest of it.
     away: Option<(i64, i64, i32)>,
 }
@@ -70,10 +72,11 @@ struct Parts<'f> {
 impl<'f> Parts<'f> {
     fn of(u: &Unit, asks: &Asks<'f>) -> Parts<'f> {
         let mut by = [None; 2];
+        let thread = asks.poll_in_task(u).and_then(|p| p.threaded.as_ref()).map(|t| t.pid);
         if !asks.aways.is_empty() {
             let run = |start: Option<i64>, cpu| Some((cpu, asks.softirq(start?, cpu)?.pid));
-            let thread = || Some((u.cpu, asks.poll_in_task(u)?.threaded.as_ref()?.pid));
-            by = [run(u.softirq, u.start_cpu), run(u.recv_softirq, u.cpu).or_else(thread)];
+            let polls = || Some((u.cpu, thread?));
+            by = [run(u.softirq, u.start_cpu), run(u.recv_softirq, u.cpu).or_else(polls)];
             if by[0] == by[1] {
                 by[0] = None;
             }
@@ -82,6 +85,7 @@ impl<'f> Parts<'f> {
             times: StageTimes::default(),
             aways: asks.aways,
             by,
+            thread: thread.map(|pid| (pid, None)),
             away: None,
         }
     }
@@ -105,7 +109,7 @@ impl<'f> Parts<'f> {
 }
 
 /// First event to `netif_receive_skb`.
-fn arrival(u: &Unit, parts: &mut Parts<'_>) {
+fn arrival(u: &Unit, parts: &mut Parts<'_>, asks: &Asks<'_>) {
     let steered = u.recv.is_some() && u.cpu != u.start_cpu;
     let in_poll = u.gro.or(u.recv);
     if u.start_kind == RxStart::Irq {
@@ -141,7 +145,16 @@ fn arrival(u: &Unit, parts: &mut Parts<'_>) {
         }
         // The softirq was running when the packet was queued.
         Some(_) => parts.on_cpu(Stage::PollWait, Some(handed), Some(recv)),
-        None => {}
+        // The backlog's own thread (PREEMPT_RT, `threadirqs`): until it had a CPU, and from there.
+        None => {
+            if let Some((pid, _)) = parts.thread {
+                let s = asks.threads.split(pid, handed, recv);
+                let wait = if steered { Stage::Rps } else { Stage::SoftirqWait };
+                parts.set(wait, Some(s.asleep_ns + s.waking_ns + s.idle_exit_ns + s.run_queue_ns));
+                parts.set(Stage::PollWait, Some(s.running_ns));
+                parts.thread = Some((pid, Some((handed, recv))));
+            }
+        }
     }
 }
 
@@ -162,13 +175,24 @@ fn protocol(u: &Unit, parts: &mut Parts<'_>) {
     }
 }
 
+/// Who had the CPU for which a NAPI thread waited longest.
+fn behind((pid, waited): (i32, Option<(i64, i64)>), asks: &Asks<'_>) -> Option<Blame> {
+    let (from, to) = waited?;
+    let (who, ns) = asks.threads.ran_instead(pid, from, to)?;
+    let (part, who) = match who {
+        0 => (Part::Idle, Name::default()),
+        pid => (Part::Task, asks.comms.at(pid, to)),
+    };
+    Some(Blame { part, who, ns })
+}
+
 /// Writes the row. A stage is `None` when it did not happen or its ends are not known; the rest is unattributed, so the
 /// parts sum to the total by construction. Nothing is clamped: a negative stage is the clocks' error and is shown.
 pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
     let mut parts = Parts::of(u, asks);
-    arrival(u, &mut parts);
+    arrival(u, &mut parts, asks);
     protocol(u, &mut parts);
-    let (away, mut parts) = (parts.away, parts.times);
+    let (away, thread, mut parts) = (parts.away, parts.thread, parts.times);
     parts.set(Stage::Preempted, away.map(|(ns, ..)| ns));
     let queued = u.ready.or(u.proto).or(u.recv).unwrap_or(u.start);
     let mut rcvq_ns = None;
@@ -238,7 +262,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         poll_nth: u.poll_nth,
         unit_nth: u.unit_nth,
         run_by: asks.run_by(u),
-        softirq_blame: waited.and_then(|r| r.blame),
+        softirq_blame: waited.and_then(|r| r.blame).or_else(|| behind(thread?, asks)),
         preempted_by: away.map_or_else(Name::default, |(_, _, who)| asks.comms.ran(who, last)),
         run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
         asleep_in: slept.call,

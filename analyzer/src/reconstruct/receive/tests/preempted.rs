@@ -9,11 +9,17 @@ const OWNER: i32 = 60;
 
 /// `flags` are those of the thread that is switched out.
 fn switch(s: &mut Script, t: u64, cpu: usize, (prev, flags, state): (i32, u8, u64), next: i32) {
+    let name = |pid: i32| match pid {
+        77 => "backlog_napi/1",
+        RANK => "rank",
+        _ => "other",
+    };
     let v = [
         ("prev_pid", N(prev as u64)),
+        ("prev_comm", S(name(prev))),
         ("prev_state", N(state)),
         ("next_pid", N(next as u64)),
-        ("next_comm", S(if next == RANK { "rank" } else { "other" })),
+        ("next_comm", S(name(next))),
     ];
     s.ev(T + t, cpu, Ctx::Flags(flags, prev), "sched:sched_switch", &v);
 }
@@ -66,7 +72,11 @@ fn time_that_the_softirq_was_not_on_its_cpu_is_no_stage_of_its_own_work() {
 fn a_thread_that_polls_is_preempted_too() {
     let mut s = script();
     let poller = Ctx::Flags(0x80, 77);
-    let named = [("prev_pid", N(0)), ("next_pid", N(77)), ("next_comm", S("napi/eth0-3"))];
+    let named = [
+        ("prev_pid", N(0)),
+        ("next_pid", N(77)),
+        ("next_comm", S("backlog_napi/1")),
+    ];
     s.ev(T, 0, Ctx::Task(0), "sched:sched_switch", &named);
     skb(&mut s, 10, 0, poller, "net:netif_receive_skb", A, 152);
     switch(&mut s, 12, 0, (77, 0x80, 0), RANK);
@@ -102,4 +112,30 @@ fn switches_of_other_threads_are_no_preemption() {
         (None, "")
     );
     assert!(s.facts().softirqs.iter().all(|r| r.preempted.is_none()));
+}
+
+/// RPS hands packets to a thread of the other CPU's backlog there: the packet waits until that thread runs, and in its poll.
+#[test]
+fn the_backlogs_own_thread_is_waited_for() {
+    let mut s = script();
+    let thread = Ctx::Flags(0x80, 77);
+    switch(&mut s, 0, 1, (77, 0, 1), RANK);
+    skb(&mut s, 10, 0, TASK, "net:netif_rx", A, 152);
+    s.ev(T + 15, 0, TASK, "sched:sched_waking", &[("pid", N(77))]);
+    s.ev(T + 20, 1, Ctx::Task(RANK), "sched:sched_wakeup", &[("pid", N(77))]);
+    switch(&mut s, 70, 1, (RANK, 0, 1), 77);
+    skb(&mut s, 90, 1, thread, "net:netif_receive_skb", A, 152);
+    SOCK.probe(&mut s, T + 95, 1, thread, &[("skbaddr", N(A)), ("data_len", N(100))]);
+    SOCK.ready(&mut s, T + 100, 1, thread);
+    let v = [("dev_name", S("(no_device)")), ("work", N(1)), ("budget", N(64))];
+    s.ev(T + 110, 1, thread, "napi:napi_poll", &v);
+    read(&mut s, 300, A, 100);
+    let r = rx(&s);
+    let of = |stage| r[0].stage(stage);
+    assert_eq!(
+        [Stage::Rps, Stage::PollWait, Stage::Preempted].map(of),
+        [Some(60), Some(20), None]
+    );
+    assert_eq!(r[0].softirq_blame.unwrap().text(), "task: rank");
+    assert_eq!(r[0].softirq_blame.unwrap().ns, 50);
 }
