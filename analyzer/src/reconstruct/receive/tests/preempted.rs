@@ -119,7 +119,8 @@ fn switches_of_other_threads_are_no_preemption() {
 fn the_backlogs_own_thread_is_waited_for() {
     let mut s = script();
     let thread = Ctx::Flags(0x80, 77);
-    switch(&mut s, 0, 1, (77, 0, 1), RANK);
+    switch(&mut s, 0, 1, (RANK, 0, 0), 77);
+    switch(&mut s, 1, 1, (77, 0, 1), RANK);
     skb(&mut s, 10, 0, TASK, "net:netif_rx", A, 152);
     s.ev(T + 15, 0, TASK, "sched:sched_waking", &[("pid", N(77))]);
     s.ev(T + 20, 1, Ctx::Task(RANK), "sched:sched_wakeup", &[("pid", N(77))]);
