@@ -14,6 +14,8 @@ pub struct Preempted {
     pub of: u64,
     /// Time that their threads were switched out, ns.
     pub ns: i64,
+    /// Of that, while they waited for a lock, ns.
+    pub lock_ns: i64,
     /// Most of it in one run, ns.
     pub longest_ns: i64,
     /// That run, of equals the first.
@@ -25,7 +27,7 @@ pub struct Preempted {
 }
 
 pub(super) fn preempted(rows: &[SoftirqRow]) -> Option<Preempted> {
-    let (mut of, mut runs, mut ns) = (0u64, 0u64, 0i64);
+    let (mut of, mut runs, mut ns, mut lock_ns) = (0u64, 0u64, 0i64, 0i64);
     let mut longest: Option<(i64, usize)> = None;
     let mut by: BTreeMap<String, i64> = BTreeMap::new();
     for (n, r) in rows.iter().enumerate().filter(|(_, r)| r.vec == NET_RX) {
@@ -33,6 +35,7 @@ pub(super) fn preempted(rows: &[SoftirqRow]) -> Option<Preempted> {
         let Some(p) = &r.preempted else { continue };
         runs += 1;
         ns = ns.saturating_add(p.ns);
+        lock_ns = lock_ns.saturating_add(p.lock_ns);
         let sum = by.entry(p.by.text().into_owned()).or_default();
         *sum = sum.saturating_add(p.ns);
         if longest.is_none_or(|(most, _)| p.ns > most) {
@@ -46,6 +49,7 @@ pub(super) fn preempted(rows: &[SoftirqRow]) -> Option<Preempted> {
         runs,
         of,
         ns,
+        lock_ns,
         longest_ns,
         worst: u32::try_from(worst).ok().map(|n| Id::new(Kind::Softirq, n)),
         by,

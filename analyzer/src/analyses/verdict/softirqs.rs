@@ -67,15 +67,20 @@ fn thread_waited(t: &NapiThread) -> String {
     )
 }
 
-/// `4 of 2,135 NET_RX runs were switched out for 3.2 ms, one for 2.9 ms, mostly while irq/27-eth0 ran: ...`
+/// `4 of 2135 NET_RX runs were switched out for 3.20 ms in all, one for 2.90 ms, mostly while irq/27-eth0 ran (PREEMPT_RT: preempted)`
 fn preempted(p: &Preempted) -> String {
     let who = match (p.by.as_str(), p.by_ns.saturating_mul(2) >= p.ns) {
         (IDLE, true) => ", mostly while the CPU idled".to_owned(),
         ("", _) | (_, false) => String::new(),
         (who, true) => format!(", mostly while {who} ran"),
     };
+    let why = match (p.lock_ns, p.ns.saturating_sub(p.lock_ns)) {
+        (0, _) => "preempted".to_owned(),
+        (_, ..=0) => "waiting for locks".to_owned(),
+        (lock, _) => format!("preempted, {} of it waiting for locks", duration(lock)),
+    };
     format!(
-        "{} of {} NET_RX runs {} switched out for {} in all, one for {}{who} (PREEMPT_RT: a thread of a higher rank, or a lock)",
+        "{} of {} NET_RX runs {} switched out for {} in all, one for {}{who} (PREEMPT_RT: {why})",
         p.runs,
         p.of,
         if p.runs == 1 { "was" } else { "were" },

@@ -228,6 +228,7 @@ fn the_napi_line_is_of_the_busiest_cpu() {
             runs: 4,
             of: 2_135,
             ns: 6_200_000,
+            lock_ns: 200_000,
             longest_ns,
             worst: None,
             by: by.into(),
@@ -237,7 +238,7 @@ fn the_napi_line_is_of_the_busiest_cpu() {
     };
     let (tone, s) = softirqs::napi(&away(5_900_000, "irq/27-eth0", 6_000_000));
     assert_eq!(tone, Tone::Notice);
-    let expect = " 4 of 2135 NET_RX runs were switched out for 6.20 ms in all, one for 5.90 ms, mostly while irq/27-eth0 ran (PREEMPT_RT: a thread of a higher rank, or a lock).";
+    let expect = " 4 of 2135 NET_RX runs were switched out for 6.20 ms in all, one for 5.90 ms, mostly while irq/27-eth0 ran (PREEMPT_RT: preempted, 200.0 µs of it waiting for locks).";
     assert!(s.ends_with(expect), "{s}");
     let (tone, s) = softirqs::napi(&away(3_000_000, "irq/27-eth0", 3_000_000));
     assert_eq!((tone, s.contains("irq/27")), (Tone::Ok, false));

@@ -65,7 +65,7 @@ struct Parts<'f> {
     by: [Option<(u16, i32)>; 2],
     /// The NAPI thread that received it, and when it was waited for.
     thread: Option<(i32, Option<(i64, i64)>)>,
-    /// Time away, and who ran for the longest of it.
+    /// Time away, the longest of it in one stage, and who ran for that.
     away: Option<(i64, i64, i32)>,
 }
 
@@ -97,11 +97,15 @@ impl<'f> Parts<'f> {
         let (Some(from), Some(to)) = (from, to) else { return };
         let mut ns = to.wrapping_sub(from);
         for (cpu, pid) in self.by.into_iter().flatten() {
-            if let Some((away, by)) = self.aways.between(cpu, pid, from, to) {
-                ns = ns.wrapping_sub(away);
-                let (all, most, who) = self.away.unwrap_or((0, 0, by));
-                let (most, who) = if away > most { (away, by) } else { (most, who) };
-                self.away = Some((all.saturating_add(away), most, who));
+            if let Some(away) = self.aways.between(cpu, pid, from, to) {
+                ns = ns.wrapping_sub(away.ns);
+                let (all, most, who) = self.away.unwrap_or((0, 0, away.by));
+                let (most, who) = if away.ns > most {
+                    (away.ns, away.by)
+                } else {
+                    (most, who)
+                };
+                self.away = Some((all.saturating_add(away.ns), most, who));
             }
         }
         self.times.add(stage, Some(ns));

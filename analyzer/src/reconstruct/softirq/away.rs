@@ -19,6 +19,19 @@ pub struct Away {
     pub to: i64,
     /// Thread that had the CPU longest meanwhile; 0: none, the CPU idled.
     pub by: i32,
+    /// It waited for a lock: it was not runnable when it was switched out.
+    pub lock: bool,
+}
+
+/// The time of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sum {
+    /// ns.
+    pub ns: i64,
+    /// Of it, those that waited for a lock.
+    pub lock_ns: i64,
+    /// Who ran in the longest of them, of equals in the first.
+    pub by: i32,
 }
 
 /// Threads that are away from one CPU at a time, at most; the oldest is forgotten.
@@ -30,6 +43,7 @@ const OTHERS: usize = 16;
 struct Open {
     pid: i32,
     from: i64,
+    lock: bool,
     others: Vec<(i32, i64)>,
 }
 
@@ -54,8 +68,8 @@ pub struct OnCpu {
 }
 
 impl OnCpu {
-    /// `sched_switch`.
-    pub fn switch(&mut self, e: &Event<'_>, prev: i32, next: i32) {
+    /// `sched_switch`; `runnable`: the thread that goes still was.
+    pub fn switch(&mut self, e: &Event<'_>, (prev, runnable): (i32, bool), next: i32) {
         let ran = e.ts.wrapping_sub(self.since);
         self.since = e.ts;
         self.open.iter_mut().for_each(|o| o.ran(prev, ran));
@@ -68,6 +82,7 @@ impl OnCpu {
                 from: o.from,
                 to: e.ts,
                 by: by.map_or(0, |(pid, _)| *pid),
+                lock: o.lock,
             });
         }
         if prev > 0 && e.flags & (SOFTIRQ | BH_OFF) != 0 {
@@ -77,6 +92,7 @@ impl OnCpu {
             self.open.push(Open {
                 pid: prev,
                 from: e.ts,
+                lock: !runnable,
                 others: vec![],
             });
         }
@@ -85,10 +101,10 @@ impl OnCpu {
     pub fn forget(&mut self) {
         self.open.clear();
     }
-    /// The time for which a thread was away since `start`, and who ran for the longest of these times.
-    pub fn since(&self, pid: i32, start: i64) -> Option<(i64, i32)> {
+    /// The times for which a thread was away since `start`.
+    pub fn since(&self, pid: i32, start: i64) -> Option<Sum> {
         let of = self.done.iter().rev().take_while(|a| a.to > start);
-        sum(of.filter(|a| a.pid == pid).map(|a| (a.to - a.from.max(start), a.by)))
+        sum(of.filter(|a| a.pid == pid), (start, i64::MAX))
     }
     /// All of them.
     pub fn finish(self) -> Vec<Away> {
@@ -96,14 +112,26 @@ impl OnCpu {
     }
 }
 
-/// ns of all, and who is behind the longest, of equals the first.
-fn sum(of: impl Iterator<Item = (i64, i32)>) -> Option<(i64, i32)> {
-    let longest = |a: Option<(i64, i64, i32)>, (ns, by): (i64, i32)| match a {
-        Some((all, most, who)) if most >= ns => Some((all.saturating_add(ns), most, who)),
-        Some((all, ..)) => Some((all.saturating_add(ns), ns, by)),
-        None => Some((ns, ns, by)),
+/// Of these, what lies in an interval.
+fn sum<'a>(of: impl Iterator<Item = &'a Away>, (from, to): (i64, i64)) -> Option<Sum> {
+    let mut longest = 0;
+    let add = |all: Option<Sum>, a: &Away| {
+        let ns = a.to.min(to).saturating_sub(a.from.max(from));
+        let mut all = all.unwrap_or(Sum {
+            ns: 0,
+            lock_ns: 0,
+            by: a.by,
+        });
+        all.ns = all.ns.saturating_add(ns);
+        if a.lock {
+            all.lock_ns = all.lock_ns.saturating_add(ns);
+        }
+        if ns > longest {
+            (longest, all.by) = (ns, a.by);
+        }
+        Some(all)
     };
-    of.fold(None, longest).map(|(all, _, by)| (all, by))
+    of.fold(None, add)
 }
 
 /// Of all CPUs, to be asked by CPU, thread and time.
@@ -125,12 +153,11 @@ impl Aways {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// The time for which a thread was away from a CPU between two moments, ns, and who ran for the longest of it; `None`: it was not.
-    pub fn between(&self, cpu: u16, pid: i32, from: i64, to: i64) -> Option<(i64, i32)> {
+    /// The times for which a thread was away from a CPU between two moments; `None`: it was not.
+    pub fn between(&self, cpu: u16, pid: i32, from: i64, to: i64) -> Option<Sum> {
         // The times of one thread do not overlap.
         let of = self.0.get(&(cpu, pid))?;
         let first = of.partition_point(|a| a.to <= from);
-        let of = of.get(first..)?.iter().take_while(|a| a.from < to);
-        sum(of.map(|a| (a.to.min(to) - a.from.max(from), a.by)))
+        sum(of.get(first..)?.iter().take_while(|a| a.from < to), (from, to))
     }
 }

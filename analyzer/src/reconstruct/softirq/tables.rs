@@ -61,6 +61,8 @@ impl SoftirqRow {
 pub struct Preempted {
     /// How long it had not, ns.
     pub ns: i64,
+    /// Of that, while it waited for a lock, ns.
+    pub lock_ns: i64,
     /// Who had it longest meanwhile: its thread id.
     pub pid: i32,
     /// And its name; `swapper`: nobody, the thread waited for a lock.
@@ -139,6 +141,13 @@ pub static SOFTIRQS: TableDef<SoftirqRow> = TableDef {
             I64,
             "part of run_ns in which its thread was not on the CPU: preempted, or waiting for a lock (PREEMPT_RT); empty: it was, or switches were not recorded",
             |r, _| r.preempted.as_ref().map(|p| p.ns).into()
+        ),
+        col!(
+            "preempted_lock_ns",
+            "ns",
+            I64,
+            "part of preempted_ns in which it waited for a lock: it was not runnable when it was switched out",
+            |r, _| r.preempted.as_ref().map(|p| p.lock_ns).into()
         ),
         col!(
             "preempted_by",

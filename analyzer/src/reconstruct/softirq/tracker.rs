@@ -186,7 +186,7 @@ impl OnCpu {
         }
     }
     pub(super) fn switch(&mut self, e: &Event<'_>, prev: (i32, &[u8], bool), next: (i32, &[u8])) {
-        self.away.switch(e, prev.0, next.0);
+        self.away.switch(e, (prev.0, prev.2), next.0);
         if is_ksoftirqd(next.1) {
             self.ksoftirqd = Ksoftirqd::Running(next.0);
         } else if is_ksoftirqd(prev.1) {
@@ -263,9 +263,13 @@ impl OnCpu {
             }
             _ => None,
         };
-        let preempted = self.away.since(run.pid, run.start).map(|(ns, pid)| {
-            let by = Name::default();
-            Box::new(Preempted { ns, pid, by })
+        let preempted = self.away.since(run.pid, run.start).map(|of| {
+            Box::new(Preempted {
+                ns: of.ns,
+                lock_ns: of.lock_ns,
+                pid: of.by,
+                by: Name::default(),
+            })
         });
         let top = open.wait.as_ref().and_then(Wait::top);
         let blame = top.map(|(part, _, ns)| Blame {

@@ -60,7 +60,7 @@ fn time_that_the_softirq_was_not_on_its_cpu_is_no_stage_of_its_own_work() {
     let f = s.facts();
     let run = f.softirqs.iter().find(|r| r.vec == 3).unwrap();
     let p = run.preempted.as_ref().unwrap();
-    assert_eq!((p.ns, &*p.by.text()), (50, "rank"));
+    assert_eq!((p.ns, p.lock_ns, &*p.by.text()), (50, 10, "rank"));
     // `explain` lays them where they were: 40 before netif_receive_skb, 10 behind.
     let steps = crate::explain::stages::receive(&r[0], Some((T + 100) as i64));
     let away: Vec<_> = steps.iter().filter(|s| s.stage == "preempted").map(|s| s.ns).collect();
