@@ -123,7 +123,8 @@ fn the_backlogs_own_thread_is_waited_for() {
     switch(&mut s, 1, 1, (77, 0, 1), RANK);
     skb(&mut s, 10, 0, TASK, "net:netif_rx", A, 152);
     s.ev(T + 15, 0, TASK, "sched:sched_waking", &[("pid", N(77))]);
-    s.ev(T + 20, 1, Ctx::Task(RANK), "sched:sched_wakeup", &[("pid", N(77))]);
+    let queue = [("pid", N(77)), ("target_cpu", N(1))];
+    s.ev(T + 20, 1, Ctx::Task(RANK), "sched:sched_wakeup", &queue);
     switch(&mut s, 70, 1, (RANK, 0, 1), 77);
     skb(&mut s, 90, 1, thread, "net:netif_receive_skb", A, 152);
     SOCK.probe(&mut s, T + 95, 1, thread, &[("skbaddr", N(A)), ("data_len", N(100))]);
