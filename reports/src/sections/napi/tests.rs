@@ -55,8 +55,11 @@ fn softirq_time_is_a_bar_per_cpu_of_rx_and_tx() {
     };
     let time = |cpu: u16, vec: u32| {
         let runs = facts.softirqs.iter().filter(|run| run.cpu == cpu && run.vec == vec);
-        runs.filter_map(|run| run.end_ns.map(|end| end - run.start_ns))
-            .sum::<i64>() as f64
+        let ran = runs.filter_map(|run| {
+            let away = run.preempted.as_ref().map_or(0, |p| p.ns);
+            Some(run.end_ns? - run.start_ns - away)
+        });
+        ran.sum::<i64>() as f64
     };
     let values: Vec<&[f64]> = plot.rows.iter().map(|row| row.values.as_slice()).collect();
     assert_eq!(values, [[time(0, 3), time(0, 2)], [time(1, 3), 0.0]]);

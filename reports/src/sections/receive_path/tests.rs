@@ -74,7 +74,7 @@ fn the_table_gives_solid_percentiles_and_n_of_all_beside() {
     );
     assert_eq!(row("protocol")[8], Cell::Fraction(0.04));
     assert_eq!(row("copy")[8], Cell::Unknown, "what was not estimated is not 0");
-    assert_eq!(stages.rows.len(), 17 + 2, "every stage, the rest and the whole");
+    assert_eq!(stages.rows.len(), 18 + 2, "every stage, the rest and the whole");
     assert_eq!(
         row("irq")[1..6],
         [
