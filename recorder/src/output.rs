@@ -165,9 +165,8 @@ pub fn open(output: &Output, force: bool) -> Result<Opened, RecordError> {
     })
 }
 
-/// Nothing more is written to standard output: who reads it need not wait for this process to end.
+/// Nothing more is written to standard output: who reads it need not wait for this process to end. (Where this fails, it has to.)
 pub fn let_go_of_stdout() {
-    // Where that fails, it stays as it is until this process ends.
     if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdout(nowhere);
     }
