@@ -38,10 +38,11 @@ impl Asks<'_> {
         let run = self.softirqs.row(|r| (r.start_ns, r.cpu) < (start, cpu));
         run.filter(|r| (r.start_ns, r.cpu) == (start, cpu))
     }
-    fn run_by(&self, u: &Unit) -> Option<RunBy> {
+    /// `poll`: that of a task that received it.
+    fn run_by(&self, u: &Unit, poll: Option<&PollRow>) -> Option<RunBy> {
         match u.recv_softirq {
             Some(start) => self.softirq(start, u.cpu).map(|r| r.run_by),
-            None => self.poll_in_task(u).map(|p| p.run_by),
+            None => poll.map(|p| p.run_by),
         }
     }
     /// The poll outside softirq that received it.
@@ -70,9 +71,9 @@ struct Parts<'f> {
 }
 
 impl<'f> Parts<'f> {
-    fn of(u: &Unit, asks: &Asks<'f>) -> Parts<'f> {
+    fn of(u: &Unit, asks: &Asks<'f>, poll: Option<&PollRow>) -> Parts<'f> {
         let mut by = [None; 2];
-        let thread = asks.poll_in_task(u).and_then(|p| p.threaded.as_ref()).map(|t| t.pid);
+        let thread = poll.and_then(|p| p.threaded.as_ref()).map(|t| t.pid);
         if !asks.aways.is_empty() {
             let run = |start: Option<i64>, cpu| Some((cpu, asks.softirq(start?, cpu)?.pid));
             let polls = || Some((u.cpu, thread?));
@@ -154,7 +155,8 @@ fn arrival(u: &Unit, parts: &mut Parts<'_>, asks: &Asks<'_>) {
             if let Some((pid, _)) = parts.thread {
                 let s = asks.threads.split(pid, handed, recv);
                 let wait = if steered { Stage::Rps } else { Stage::SoftirqWait };
-                parts.set(wait, Some(s.asleep_ns + s.waking_ns + s.idle_exit_ns + s.run_queue_ns));
+                let waited = [s.asleep_ns, s.waking_ns, s.idle_exit_ns, s.run_queue_ns];
+                parts.set(wait, Some(waited.into_iter().fold(0, i64::wrapping_add)));
                 parts.set(Stage::PollWait, Some(s.running_ns));
                 parts.thread = Some((pid, Some((handed, recv))));
             }
@@ -193,7 +195,8 @@ fn behind((pid, waited): (i32, Option<(i64, i64)>), asks: &Asks<'_>) -> Option<B
 /// Writes the row. A stage is `None` when it did not happen or its ends are not known; the rest is unattributed, so the
 /// parts sum to the total by construction. Nothing is clamped: a negative stage is the clocks' error and is shown.
 pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
-    let mut parts = Parts::of(u, asks);
+    let poll = asks.poll_in_task(u);
+    let mut parts = Parts::of(u, asks, poll);
     arrival(u, &mut parts, asks);
     protocol(u, &mut parts);
     let (away, thread, mut parts) = (parts.away, parts.thread, parts.times);
@@ -265,7 +268,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         at_least_ns: None,
         poll_nth: u.poll_nth,
         unit_nth: u.unit_nth,
-        run_by: asks.run_by(u),
+        run_by: asks.run_by(u, poll),
         softirq_blame: waited.and_then(|r| r.blame).or_else(|| behind(thread?, asks)),
         preempted_by: away.map_or_else(Name::default, |(_, _, who)| asks.comms.ran(who, last)),
         run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
