@@ -13,6 +13,8 @@ use crate::snapshots::{field, lines};
 
 /// Those of them that encrypt in a worker or by a callback: what they were given is queued again later.
 const WORKERS: [&str; 2] = ["macsec", "wireguard"];
+/// `type` (ARPHRD_*) of devices whose frames have no link-layer header: TUNNEL, TUNNEL6, SIT, RAWIP, NONE (tun, WireGuard).
+const BARE: [&str; 5] = ["768", "769", "776", "519", "65534"];
 /// Kinds that hand a frame as it is to their own host.
 const BRIDGES: [&str; 2] = ["bridge", "openvswitch"];
 
@@ -49,6 +51,8 @@ pub(super) struct Kind {
     pub ifb: Does,
     /// A program gives and takes its packets (tun, tap).
     pub user: Does,
+    /// Its frames have no link-layer header.
+    bare: Does,
     /// Devices of several namespaces have the name.
     pub shared: bool,
 }
@@ -74,6 +78,7 @@ impl Devices {
             of.bridge.note(BRIDGES.contains(&kind));
             of.ifb.note(kind == "ifb");
             of.user.note(kind == "tun");
+            of.bare.note(field(line, "type").is_some_and(|t| BARE.contains(&t)));
             of.shared |= *spaces.entry(name).or_insert(netns) != netns;
         }
         devices
@@ -81,6 +86,10 @@ impl Devices {
     /// Whether a program gives and takes the packets of all devices of that name.
     pub fn of_a_program(&self, dev: Name) -> bool {
         self.0.get(&dev).is_some_and(|k| k.user.all())
+    }
+    /// Whether no frame of the devices of that name has a link-layer header.
+    pub fn is_bare(&self, dev: Name) -> bool {
+        self.0.get(&dev).is_some_and(|k| k.bare.all())
     }
     /// What a device is; `None`: no list names it.
     pub fn kind(&self, dev: Name) -> Option<Kind> {

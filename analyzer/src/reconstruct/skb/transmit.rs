@@ -169,8 +169,10 @@ impl Skbs<'_> {
                 _ if let_go => Some(Confidence::Strong),
                 (_, true) if one_leg => Some(Confidence::Weak),
                 (_, true) if l.class != SkbClass::Rx && l.dev == dev => Some(Confidence::Strong),
-                // Nothing was sent on that device yet: whether its frames have a link-layer header is not known.
-                (_, true) if gained == Some(0) && !self.bare.contains_key(&dev) => Some(Confidence::Weak),
+                // Nothing was sent on that device yet, and no list of links tells whether its frames have a link-layer header.
+                (_, true) if gained == Some(0) && !self.bare.contains_key(&dev) && !self.devices.is_bare(dev) => {
+                    Some(Confidence::Weak)
+                }
                 // Where tcp_probe names no skb (before 6.9), a freed segment's address may carry one of the same length at once.
                 (_, true) if self.probe_names_skb => Some(Confidence::Certain),
                 (_, true) => Some(Confidence::Strong),

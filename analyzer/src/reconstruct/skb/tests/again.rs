@@ -84,6 +84,24 @@ fn a_bridge_hands_a_frame_to_its_own_host() {
     }
 }
 
+/// The first frame that a device without link-layer headers sends, as a route by it comes: that it has none the list of links tells, where all of its name have none.
+#[test]
+fn what_links_tell_of_headers_holds_for_the_first_frame() {
+    let mut s = script();
+    s.ev(T - 10, 0, Ctx::Soft(1), "irq:softirq_entry", &[("vec", N(3))]);
+    ev(&mut s, T, "netif_receive_skb", "eth1", 268);
+    ev(&mut s, T + 10, "net_dev_queue", "tun1", 268);
+    let tun = "netns=2 ifindex=9 name=tun1 type=65534 kind=tun\n";
+    for (more, label) in [
+        ("", Confidence::Certain),
+        ("netns=3 ifindex=9 name=tun1 type=1 kind=tun\n", Confidence::Weak),
+    ] {
+        let f = told(&s, &format!("{LINKS}{tun}{more}"));
+        assert_eq!(ways(&f), [("rx eth1, queue tun1".to_string(), label)], "{more}");
+    }
+    assert_eq!(ways(&told(&s, LINKS))[0].1, Confidence::Weak);
+}
+
 fn decapsulated(s: &mut Script, len: u64) {
     ev(s, T, "netif_receive_skb", "eth1", 273);
     // Its NAPI runs behind the one that received it, on 6.1 in a softirq run of its own.
