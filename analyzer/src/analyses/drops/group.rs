@@ -64,6 +64,8 @@ pub struct Group {
     pub damaged: Option<Damaged>,
     /// Of packets whose source is an address of the host that they came to: where most of them turned round, back to their sender; inferred.
     pub came_back: Option<String>,
+    /// Of packets without a route: to what others of their connections were translated; inferred.
+    pub untranslated: Option<String>,
     /// Of a kernel that records no reasons: which counter of the kernel tells this one, or what its senders were told; inferred.
     pub by_counter: Option<String>,
     /// The table of the kernel that was full, where its counters tell (true); else how large it may be, where its being full is one of the causes.

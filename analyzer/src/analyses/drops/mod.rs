@@ -49,6 +49,7 @@ mod unjoined;
 mod unmissed;
 mod unresolved;
 mod untold;
+mod untranslated;
 mod whose;
 
 pub use answered::{Answered, Passes, Redirected};
@@ -210,6 +211,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             .then(|| damaged::damaged(facts, group.why))
             .flatten();
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
+        group.untranslated = untranslated::untranslated(facts, &group.reason, &rows);
         group.by_counter = by_counter::by_counter(facts, group);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);

@@ -76,6 +76,7 @@ fn meaning(g: &Group) -> String {
         g.same_mac.clone(),
         g.damaged.as_ref().map(ways::damaged),
         g.came_back.clone(),
+        g.untranslated.clone(),
         g.by_counter.clone(),
         g.finds_rate.map(ways::finds_rate),
         g.incast.as_ref().map(ways::incast),
