@@ -59,6 +59,7 @@ pub fn read(capture: &Capture, schema: &Schema<'_>, clock: &TraceClock, decoded:
         problems: capture.problems.iter().map(|p| p.message.clone()).collect(),
         command: text(&capture.manifest, "/recorder/command_line"),
         enabled_events: enabled(&capture.manifest),
+        filtered_events: filtered(&capture.manifest),
         stop_reason: text(&capture.end, "/stop_reason"),
         flight: flight(&capture.manifest),
         short_rings: short_rings(capture),
@@ -310,6 +311,17 @@ fn enabled(manifest: &Option<serde_json::Value>) -> Option<Vec<String>> {
     let names = events.iter().filter_map(|e| e.get("name")?.as_str());
     let names: Vec<String> = names.map(str::to_string).collect();
     (!names.is_empty()).then_some(names)
+}
+
+/// Events that were recorded with a filter where a filter was asked for (a profile has its own: timers of a socket).
+fn filtered(manifest: &Option<serde_json::Value>) -> Vec<String> {
+    let plan = manifest.as_ref().and_then(|m| m.get("plan"));
+    let all = |what: &str| plan.and_then(|p| p.get(what)?.as_array()).into_iter().flatten();
+    if all("filters").next().is_none() {
+        return vec![];
+    }
+    let some = all("events").filter(|e| e.get("filter").and_then(|f| f.as_str()).is_some_and(|f| !f.is_empty()));
+    some.filter_map(|e| Some(e.get("name")?.as_str()?.to_owned())).collect()
 }
 
 /// CPUs that a bundle's manifest says were drained; none: it says nothing, or only some CPUs, processes or a cgroup were recorded.

@@ -195,6 +195,9 @@ pub struct CaptureInfo {
     pub missing_events: Vec<String>,
     /// Events that the recorder enabled (`system:name`); `None` when the file does not say, as a trace.dat does not.
     pub enabled_events: Option<Vec<String>>,
+    /// Of them, those of which only some were recorded, as `--dev` or `--port` asked for.
+    #[serde(skip)]
+    pub filtered_events: Vec<String>,
     /// Command line of the recorder, empty when not recorded.
     pub command: String,
     /// Why the recording stopped, empty when not recorded.
@@ -234,6 +237,11 @@ fn is_zero(n: &u64) -> bool {
 const BEFORE: [(&str, &str); 1] = [("sock:inet_sock_set_state", "tcp:tcp_set_state")];
 
 impl CaptureInfo {
+    /// Whether every event of a kind that happened would be in the recording: none was left out as the recorder was asked to.
+    pub fn recorded_all(&self, key: &str) -> bool {
+        self.recorded(key) && !self.filtered_events.iter().any(|e| e == key)
+    }
+
     /// Whether an event that happened would be in the recording: one was seen, or the recorder says it was enabled. Without
     /// that, its absence says nothing.
     pub fn recorded(&self, key: &str) -> bool {

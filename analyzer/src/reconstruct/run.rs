@@ -263,7 +263,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
                 tx: &tx.rows,
                 lost,
                 named,
-                frames: trace.info.recorded("net:net_dev_queue"),
+                frames: trace.info.recorded_all("net:net_dev_queue"),
             });
             let sockets = rx.rows.iter().filter_map(|r| Some((r.skb_id, r.connection?)));
             let sockets: FxHashMap<_, _> = sockets.collect();

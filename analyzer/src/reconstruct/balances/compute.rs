@@ -12,11 +12,15 @@ use crate::facts::ConnectionId;
 use crate::reconstruct::lineage::tables::Conserved;
 use crate::reconstruct::lineage::{Unit, UnitKind};
 use crate::reconstruct::receive::StreamBytes;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
 use crate::reconstruct::tcp::tables::{ConnectionRow, SampleRow};
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// `data_len` of tcp_probe has 16 bits: a difference of exact multiples of this is its, whatever else could be.
 const PROBED_MODULO: u64 = 65_536;
+
+/// First states of sockets whose begin was seen.
+const BEGINS: [i32; 3] = [SYN_SENT, SYN_RECV, ESTABLISHED];
 
 type Sums = BTreeMap<(BalanceKind, Option<ConnectionId>), BalanceRow>;
 
@@ -36,7 +40,7 @@ pub struct Inputs<'f> {
     pub lost: bool,
     /// Pointers tell which frames are whose: probes name sockets, and originals lie at a known distance from clones.
     pub named: bool,
-    /// Frames that leave were recorded: without them there is nothing to compare what was sent with.
+    /// All frames that leave were recorded: without them there is nothing to compare what was sent with.
     pub frames: bool,
 }
 
@@ -150,12 +154,14 @@ fn fifos(sums: &mut Sums, connections: &[ConnectionRow], streams: &FxHashMap<Con
             continue;
         }
         let lost = lost || s.cut;
+        // What lay unread when the recording began is read later.
+        let older = found > expected && !c.born.is_some_and(|state| BEGINS.contains(&state));
         let r = row(sums, BalanceKind::CoalesceFifo, Some(c.connection));
         r.units = 1;
         (r.bytes_expected, r.bytes_found) = (expected, found);
         r.unexplained_bytes = expected.abs_diff(found);
         r.matched = u64::from(r.unexplained_bytes == 0);
-        r.confidence = match (lost, c.bytes_read) {
+        r.confidence = match (lost || older, c.bytes_read) {
             (true, _) => Confidence::Unknown,
             (_, None) => Confidence::Weak,
             _ => Confidence::Strong,
@@ -163,6 +169,7 @@ fn fifos(sums: &mut Sums, connections: &[ConnectionRow], streams: &FxHashMap<Con
         r.because = match (lost, expected.cmp(&found)) {
             (_, Ordering::Equal) => "",
             (true, _) => "events were lost, or the recording began later: arrivals or reads may be missing",
+            _ if older => "older than the recording: what lay unread in it then was read, too",
             _ if c.bytes_read.is_none() => {
                 "no event counts what was read: copies alone, of skbs that may never have been seen to arrive"
             }

@@ -82,9 +82,9 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
     use crate::name::Name;
     use crate::reconstruct::receive::StreamBytes;
     use crate::reconstruct::tcp::tables::ConnectionRow;
-    let because = |arrived: u64, read: u64| {
+    let told = |born: Option<i32>, arrived: u64, read: u64| {
         let row = ConnectionRow {
-            born: None,
+            born,
             listens: None,
             connection: ConnectionId(0),
             saddr: None,
@@ -122,11 +122,39 @@ fn a_lack_of_whole_64_kib_is_the_probes() {
             named: true,
             frames: true,
         });
-        (rows[0].unexplained_bytes, rows[0].because)
+        (rows[0].unexplained_bytes, rows[0].because, rows[0].confidence)
+    };
+    let because = |arrived, read| {
+        let (bytes, why, link) = told(Some(1), arrived, read);
+        assert_eq!(link, Confidence::Strong);
+        (bytes, why)
     };
     assert_eq!(because(1_000, 1_000), (0, ""));
     let (bytes, why) = because(1_000, 1_000 + 3 * 65_536);
     assert!(bytes == 196_608 && why.contains("16 bits"), "{why}");
     let (bytes, why) = because(1_000, 1_000 + 65_535);
     assert!(bytes == 65_535 && why.starts_with("more was read"), "{why}");
+    // Of a socket that is older than the recording nobody knows what lay in it; what arrived and was not read is missing all the same.
+    let (bytes, why, link) = told(None, 1_000, 101_000);
+    assert_eq!((bytes, link), (100_000, Confidence::Unknown));
+    assert!(why.starts_with("older than the recording"), "{why}");
+    assert_eq!(told(None, 2_000, 1_000).2, Confidence::Strong);
+}
+
+/// With `--dev` frames of other devices were left out: what TCP sent cannot be compared with them. A filter of the profile's own leaves out none of these.
+#[test]
+fn where_frames_were_left_out_as_asked_nothing_is_compared() {
+    let with = |filters: &[&str], filter: &str| {
+        let mut capture = crate::tests::sample("rpc/rpc.nmb");
+        let plan = &mut capture.manifest.as_mut().unwrap()["plan"];
+        plan["filters"] = filters.to_vec().into();
+        let events = plan["events"].as_array_mut().unwrap();
+        let queue = events.iter_mut().find(|e| e["name"] == "net:net_dev_queue").unwrap();
+        queue["filter"] = filter.into();
+        let f = crate::analyze(&capture, &crate::ingest::Options::default());
+        f.balances.iter().filter(|b| b.kind == BalanceKind::TxPayload).count()
+    };
+    assert!(with(&[], "") > 0);
+    assert_eq!(with(&["dev eth0"], "name == \"eth0\""), 0);
+    assert_eq!(with(&["cpu 0"], ""), with(&[], ""));
 }

@@ -64,6 +64,8 @@ pub struct Socket {
     pub by_timer: bool,
     /// It was seen to close.
     pub closed: bool,
+    /// It was seen to be freed.
+    pub freed: bool,
     /// Its reads.
     pub reads: Reads,
 }
@@ -285,6 +287,7 @@ impl Sockets {
             last_sign_ns: None,
             by_timer: false,
             closed: false,
+            freed: false,
             reads: Reads::default(),
         });
         self.by_tuple.entry(tuple).or_default().push(i);
@@ -295,6 +298,20 @@ impl Sockets {
     pub fn current(&mut self, sk: u64) -> Option<&mut Socket> {
         let i = self.by_sk.get(&sk)?.last()?.1;
         self.all.get_mut(i).filter(|s| !s.closed)
+    }
+
+    /// The socket at an address that somebody may read: what a RST closed keeps what it had received until it is freed.
+    pub fn readable(&mut self, sk: u64) -> Option<&mut Socket> {
+        let i = self.by_sk.get(&sk)?.last()?.1;
+        self.all.get_mut(i).filter(|s| !s.freed)
+    }
+
+    /// The socket at an address was freed.
+    pub fn free(&mut self, sk: u64, ts: i64) {
+        self.close(sk, ts);
+        if let Some(s) = self.readable(sk) {
+            s.freed = true;
+        }
     }
 
     /// The socket at an address closed; later events of the address are of another one, unless a cookie says otherwise.

@@ -145,7 +145,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
     });
     r.on::<TcpDestroySock<'static>>(s, |t, e, p| {
         t.sockets.ended(p.skaddr, e.ts);
-        t.sockets.close(p.skaddr, e.ts);
+        t.sockets.free(p.skaddr, e.ts);
     });
     r.on_states(s, |t, e, p| {
         if p.newstate == CLOSE {
@@ -182,7 +182,7 @@ pub fn run(trace: &Trace<'_>, comms: &Comms) -> Tcp {
         }
     });
     let told = r.on::<SockRecvLength<'static>>(s, |t, e, p| {
-        if let Some(s) = t.sockets.current(p.sk).filter(|_| TCP_PROTOCOLS.contains(&p.protocol)) {
+        if let Some(s) = t.sockets.readable(p.sk).filter(|_| TCP_PROTOCOLS.contains(&p.protocol)) {
             used_by(s, e);
             let n = if p.flags & MSG_PEEK == 0 {
                 u64::try_from(p.ret).unwrap_or(0)

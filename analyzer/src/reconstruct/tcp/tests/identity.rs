@@ -293,3 +293,20 @@ fn the_end_that_a_socket_is_has_its_columns() {
     // Port 40000 to a lower one.
     assert_eq!(of(None), says("client", "ports"));
 }
+
+/// A RST closes a socket (`tcp_reset`), and its program reads what it had received before; what its address is used for when it was freed is another's.
+#[test]
+fn what_a_reset_socket_had_is_read_and_counted() {
+    let mut s = script();
+    let read = |s: &mut Script, at: u64, n: u64| {
+        let of = [("sk", N(SOCK.sk)), ("protocol", N(6)), ("family", N(2)), ("ret", N(n))];
+        s.ev(T + at, 0, TASK, "sock:sock_recv_length", &of);
+    };
+    SOCK.probe(&mut s, T, 0, SOFT, &[]);
+    read(&mut s, 5, 100);
+    SOCK.state(&mut s, T + 10, 0, SOFT, 1, 7);
+    read(&mut s, 20, 30);
+    SOCK.ev(&mut s, T + 30, 0, TASK, "tcp:tcp_destroy_sock", &[]);
+    read(&mut s, 40, 7);
+    assert_eq!(s.facts().connections[0].bytes_read, Some(130));
+}
