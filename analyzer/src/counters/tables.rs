@@ -57,13 +57,28 @@ pub fn read_everywhere(all: &[CounterRow]) -> bool {
     !whole.is_empty() && whole.values().all(|read| *read)
 }
 
-/// By how much a counter of TCP (`netstat`) rose in all namespaces; `None`: one was not read.
+/// By how much a counter of `snmp` or `netstat` rose in all namespaces; `None`: one ended meanwhile, or this counter was read there at one end only (as flights do) and not
+/// as 0: that has no row.
 pub fn risen(all: &[CounterRow], name: &str) -> Option<u64> {
-    if !read_everywhere(all) {
+    rose(all.iter(), name)
+}
+
+/// The same of one namespace.
+pub fn risen_in(all: &[CounterRow], netns: u64, name: &str) -> Option<u64> {
+    rose(all.iter().filter(|c| c.netns == Some(netns)), name)
+}
+
+fn rose<'c>(of: impl Iterator<Item = &'c CounterRow> + Clone, name: &str) -> Option<u64> {
+    let of = of.filter(|c| ["snmp", "netstat"].contains(&c.source));
+    let mut ended: BTreeMap<(Option<u64>, &str), bool> = BTreeMap::new();
+    for c in of.clone() {
+        *ended.entry((c.netns, c.source)).or_insert(true) &= c.end.is_none();
+    }
+    if ended.is_empty() || ended.values().any(|ended| *ended) {
         return None;
     }
-    let mut of = all.iter().filter(|c| c.source == "netstat" && c.name == name);
-    of.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
+    let mut rises = of.filter(|c| c.name == name).map(CounterRow::rise);
+    rises.try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }
 
 /// How much these rose together in the namespaces that were read before and after, which may not be all; `None`: none tells.
@@ -80,19 +95,6 @@ pub fn risen_at_least(all: &[CounterRow], names: &[&str]) -> Option<u64> {
 pub fn refused(all: &[CounterRow], counts: impl Fn(&str, &str) -> bool) -> u64 {
     let of = all.iter().filter(|c| counts(c.source, &c.name));
     of.filter_map(CounterRow::rise).fold(0, u64::saturating_add)
-}
-
-/// The same of one counter in all namespaces that there were; `None`: one ended meanwhile, or this counter was read there at one end only (as flights do) and not as 0.
-pub fn risen_in_all(all: &[CounterRow], name: &str) -> Option<u64> {
-    let mut ended: BTreeMap<Option<u64>, bool> = BTreeMap::new();
-    for c in all.iter().filter(|c| ["snmp", "netstat"].contains(&c.source)) {
-        *ended.entry(c.netns).or_insert(true) &= c.end.is_none();
-    }
-    if ended.is_empty() || ended.values().any(|ended| *ended) {
-        return None;
-    }
-    let mut of = all.iter().filter(|c| c.name == name);
-    of.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.rise()?)))
 }
 
 /// The view.

@@ -4,7 +4,7 @@ use std::process::Command;
 use netmortem_formats::capture::Snapshot;
 use netmortem_formats::capture::SnapshotWhen::{self, End, Start};
 
-use super::tables::{COUNTERS, CounterRow};
+use super::tables::{COUNTERS, CounterRow, risen, risen_in};
 use super::*;
 
 fn capture(texts: &[(&str, SnapshotWhen, &str)]) -> Capture {
@@ -176,6 +176,47 @@ fn what_a_flight_reads_late_has_no_rise() {
     assert_eq!(rises(&c), [Some(3), Some(0)]);
     c.manifest = Some(serde_json::json!({ "flight": { "sequence": 1 } }));
     assert_eq!(rises(&c), [Some(3), None]);
+}
+
+/// What is 0 has no row, so a namespace that came meanwhile counted nothing where it has none; of one that ended, or a text that was not read again, nobody knows.
+#[test]
+fn a_rise_of_all_namespaces_is_known_where_each_was_read_at_the_end() {
+    let row = |source, netns, name: &str, start, end| CounterRow {
+        source,
+        netns: Some(netns),
+        of: String::new(),
+        name: name.into(),
+        start,
+        end,
+    };
+    let own = row("netstat", 1, "TcpExtTCPTimeouts", Some(3), Some(6));
+    let of = |more: CounterRow| {
+        let rows = [own.clone(), more];
+        (
+            risen(&rows, "TcpExtTCPTimeouts"),
+            risen_in(&rows, 1, "TcpExtTCPTimeouts"),
+        )
+    };
+    let came = row("netstat", 2, "IpExtInOctets", None, Some(9));
+    assert_eq!(of(came), (Some(3), Some(3)));
+    let counted_there = row("netstat", 2, "TcpExtTCPTimeouts", None, Some(9));
+    let ended = row("snmp", 2, "IpInReceives", Some(9), None);
+    for unknown in [counted_there, ended] {
+        assert_eq!(of(unknown), (None, Some(3)));
+    }
+    // Its other text was read again, this one was not.
+    let half = [
+        row("snmp", 1, "IpInReceives", Some(9), Some(9)),
+        row("netstat", 1, "IpExtInOctets", Some(9), None),
+    ];
+    assert_eq!(risen(&half, "TcpExtTCPTimeouts"), None);
+    assert_eq!(
+        (
+            risen(&[], "TcpExtTCPTimeouts"),
+            risen_in(&[own], 2, "TcpExtTCPTimeouts")
+        ),
+        (None, None)
+    );
 }
 
 #[test]

@@ -289,8 +289,14 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         true => negotiated::negotiated(capture, &connections, &counters_over_time.sockets),
         false => FxHashMap::default(),
     };
+    let multicast = match counted {
+        true => crate::snapshots::groups::Multicast::of(capture),
+        false => Default::default(),
+    };
     let drops = drops.rows(&drops::Hindsight {
         counters: &counters,
+        devices: &multicast.devices,
+        resets: &opens.resets,
         identity: &identity,
         lineage: &lineage.rows,
         tx: &tx.rows,
@@ -355,10 +361,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         listens: opens.listens,
         spaces: Spaces::of(capture),
         cpu_limits: crate::snapshots::cgroups::CpuLimits::of_one(capture, counted),
-        multicast: match counted {
-            true => crate::snapshots::groups::Multicast::of(capture),
-            false => Default::default(),
-        },
+        multicast,
         herds,
         timed_out: opens.timed_out,
         poll_timers: timers.polls(),

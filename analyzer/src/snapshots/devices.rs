@@ -93,10 +93,24 @@ impl Devices {
         self.names.get(&(netns, index))?.as_deref()
     }
 
+    /// The namespace of all devices of that name.
+    pub fn only_in(&self, name: &str) -> Option<u64> {
+        only(self.named(name).map(|d| d.netns))
+    }
+
+    /// Whether a packet that a device of that name sent came, at last, to that very device. `next` received it from there, `before` sent it there; `None`: no list has the name.
+    /// Of several that have it, it is the one where both are the same end of a veth, whose other end is one device.
+    pub fn came_back(&self, name: &str, next: &str, before: &str) -> Option<bool> {
+        self.named(name).next()?;
+        let veth = self.only_in(next).is_some() && self.named(next).all(|d| d.veth);
+        let one = || veth || self.peers(name, next).len() == 1;
+        Some(self.only_in(name).is_some() || next == before && one())
+    }
+
     /// The namespace in which a packet was received on a device of that name.
     pub fn netns(&self, name: &str, from: From<'_>) -> Option<u64> {
         let of = self.named(name);
-        if let Some(netns) = only(of.clone().map(|d| d.netns)) {
+        if let Some(netns) = self.only_in(name) {
             return Some(netns);
         }
         match from {
@@ -151,6 +165,19 @@ mod tests {
         assert_eq!([at(From::Outside), at(From::Received("br0"))], [Some(1), None]);
         assert_eq!(d.netns("br0", From::Sent("eth0")), Some(2));
         assert_eq!((d.name(3, 41), d.name(3, 1)), (Some("eth0"), None));
+        // Back to the one behind that end, or on to another of its name.
+        let back = |next, before| d.came_back("eth0", next, before);
+        assert_eq!([back("p-a", "p-a"), back("p-a", "p-b")], [Some(true), Some(false)]);
+        assert_eq!(
+            [d.came_back("br0", "p-a", "p-b"), d.came_back("none", "p-a", "p-a")],
+            [Some(true), None]
+        );
+        // Ends that have one name as well: whose they are no index tells.
+        let ends = devices(
+            "netns=1 ifindex=4 name=veth0 kind=veth link=2\nnetns=2 ifindex=4 name=veth0 kind=veth link=2\n\
+            netns=3 ifindex=2 name=eth0 kind=veth link=4\nnetns=4 ifindex=2 name=eth0 kind=veth link=4\n",
+        );
+        assert_eq!(ends.came_back("eth0", "veth0", "veth0"), Some(false));
         // A port of a bridge; of what is none; two of one name.
         let ports = devices(
             "netns=2 ifindex=2 name=br0 kind=bridge\nnetns=2 ifindex=3 name=a kind=veth master=2\nnetns=2 ifindex=4 name=c master=3\n\

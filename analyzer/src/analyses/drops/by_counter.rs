@@ -4,8 +4,9 @@
 //! (net/ipv4/route.c `ip_error`: EACCES, ICMP_PKT_FILTERED, as many a second as icmp_ratelimit allows).
 
 use super::{Group, REFUSED};
-use crate::counters::tables::{refused, risen_in_all};
+use crate::counters::tables::{refused, risen, risen_in};
 use crate::facts::Facts;
+use crate::name::Name;
 use crate::reconstruct::drops::by_count;
 use crate::reconstruct::drops::in_words;
 use crate::reconstruct::drops::tables::icmp_words;
@@ -21,19 +22,29 @@ const ANSWERED_TOO: [&str; 4] = ["UdpNoPorts", "IpFragFails", "IpExtInNoRoutes",
 /// Reasons of drops that may be answered so and have no such counter: a rule that rejects, a neighbour that does not answer.
 const DROPPED_TOO: [&str; 2] = ["NETFILTER_DROP", "NEIGH_FAILED"];
 
+/// By how much a counter rose: in the namespace whose route refused them, where that is known; what others count there says nothing of these.
+fn rose(facts: &Facts, g: &Group, name: &str) -> Option<u64> {
+    match g.refused_in {
+        Some(netns) => risen_in(&facts.counters, netns, name),
+        None => risen(&facts.counters, name),
+    }
+}
+
 /// Nothing else that was dropped may have been answered by a message that a host or a port cannot be reached.
 fn alone(facts: &Facts, g: &Group) -> bool {
     let too = |reason| match facts.names.drop_reason(reason) {
         Cell::Str(name) => DROPPED_TOO.contains(&name.as_ref()),
         _ => false,
     };
+    let elsewhere = |dev: Name| {
+        let there = g.refused_in.zip(facts.multicast.devices.only_in(&dev.text()));
+        there.is_some_and(|(here, there)| here != there)
+    };
     let refused = facts.drops.iter().filter(|d| d.why.starts_with(REFUSED)).count() as u64;
     facts.gaps.is_empty()
         && refused <= g.count
-        && !facts.drops.iter().any(|d| too(d.reason))
-        && ANSWERED_TOO
-            .iter()
-            .all(|name| risen_in_all(&facts.counters, name) == Some(0))
+        && !facts.drops.iter().any(|d| too(d.reason) && !elsewhere(d.dev))
+        && ANSWERED_TOO.iter().all(|name| rose(facts, g, name) == Some(0))
 }
 
 /// `inferred from a counter of the kernel: TcpExtTCPMD5Failure rose by 14`
@@ -41,10 +52,9 @@ pub(super) fn by_counter(facts: &Facts, g: &Group) -> Option<String> {
     if !facts.names.reasons_by_place {
         return None;
     }
-    let rise = |name: &str| refused(&facts.counters, |_, n| n == name);
     if let Some(name) = by_count::counter_of(&g.reason) {
         // Before that the place told it.
-        return Some(rise(name))
+        return Some(refused(&facts.counters, |_, n| n == name))
             .filter(|n| *n > 0)
             .map(|n| format!("inferred from a counter of the kernel: {name} rose by {n}"));
     }
@@ -53,12 +63,13 @@ pub(super) fn by_counter(facts: &Facts, g: &Group) -> Option<String> {
     }
     let prohibits = g.refused_by.as_ref().is_some_and(|r| r.starts_with("prohibit"))
         && in_words(&g.reason, &g.location, g.why).starts_with(REFUSED);
-    let told = rise(UNREACHABLES);
+    let told = rose(facts, g, UNREACHABLES)?;
     let inferred = prohibits && told > 0 && told <= g.count && alone(facts, g);
     inferred.then(|| {
+        let there = if g.refused_in.is_some() { " in the namespace of that route" } else { "" };
         let of = if told < g.count { format!(" for {told} of them") } else { String::new() };
         format!(
-            "its sender was told by ICMP{of}: {} (inferred from a counter of the kernel: {UNREACHABLES} rose by {told})",
+            "its sender was told by ICMP{of}: {} (inferred from a counter of the kernel: {UNREACHABLES} rose by {told}{there})",
             icmp_words(PROHIBITED)
         )
     })
@@ -71,7 +82,8 @@ mod tests {
     use super::*;
     use crate::counters::tables::CounterRow;
     use crate::reconstruct::drops::tables::DropRow;
-    use crate::testing::drop_at;
+    use crate::snapshots::devices::Devices;
+    use crate::testing::{drop_at, listed};
 
     fn counted(name: &str, rose: u64) -> CounterRow {
         CounterRow {
@@ -155,5 +167,71 @@ mod tests {
         assert!(by_counter(&f, &g).is_some());
         g.refused_by = Some("unreachable 10.9.2.128/25".into());
         assert_eq!(by_counter(&f, &g), None);
+    }
+
+    /// What other tests of the same machine do beside it: datagrams to closed ports, a rule that rejects, namespaces that come and go.
+    #[test]
+    fn other_namespaces_say_nothing_of_it() {
+        let mut f = Facts::empty();
+        f.names.reasons_by_place = true;
+        let of = |netns, counter: CounterRow| CounterRow {
+            netns: Some(netns),
+            ..counter
+        };
+        f.counters = vec![
+            counted("IcmpOutDestUnreachs", 2),
+            of(2, counted("IcmpOutDestUnreachs", 40)),
+            of(2, counted("UdpNoPorts", 40)),
+            CounterRow {
+                end: None,
+                ..of(3, counted("IpInReceives", 1))
+            },
+        ];
+        let links = "netns=1 ifindex=2 name=rs\nnetns=2 ifindex=2 name=other0\nnetns=1 ifindex=3 name=eth0\nnetns=2 ifindex=3 name=eth0\n";
+        f.multicast.devices = Devices::of(&listed(&[(
+            "links",
+            netmortem_formats::capture::SnapshotWhen::Start,
+            links,
+        )]));
+        f.names.drop_reasons = Some(ValueTable {
+            kind: ValueTableKind::Symbolic,
+            entries: vec![(3, "NETFILTER_DROP".to_owned())],
+        });
+        let mut g = Group {
+            location: "ip_error".into(),
+            why: "refused by a route of this host: prohibit, unreachable or blackhole, or there is none",
+            refused_by: Some("prohibit 10.9.2.128/25".into()),
+            refused_in: Some(1),
+            count: 14,
+            ..Group::default()
+        };
+        let mut with = |dev: &str, counters: &[CounterRow], refused_in| {
+            let rejected = DropRow {
+                reason: Some(3),
+                dev: Name::new(dev.as_bytes()),
+                ..drop_at(1)
+            };
+            let n = f.counters.len();
+            (f.drops, g.refused_in) = (vec![rejected], refused_in);
+            f.counters.extend(counters.iter().cloned());
+            let said = by_counter(&f, &g);
+            f.counters.truncate(n);
+            said
+        };
+        let said = with("other0", &[], Some(1)).unwrap();
+        assert_eq!(
+            said,
+            "its sender was told by ICMP for 2 of them: communication administratively prohibited (inferred from a counter of the kernel: IcmpOutDestUnreachs rose by 2 in the namespace of that route)"
+        );
+        // Rejected there, or it may have been; counted there; a namespace that is not known, or was not read at the end.
+        let unclear = [
+            with("rs", &[], Some(1)),
+            with("eth0", &[], Some(1)),
+            with("", &[], Some(1)),
+            with("other0", &[counted("UdpNoPorts", 1)], Some(1)),
+            with("other0", &[], None),
+            with("other0", &[], Some(3)),
+        ];
+        assert_eq!(unclear, [const { None }; 6]);
     }
 }

@@ -53,6 +53,9 @@ pub struct Group {
     pub redirected: Option<Redirected>,
     /// The one route of the recorded tables that refuses where they went, as `prohibit 10.0.0.0/8`; of places where routes refuse.
     pub refused_by: Option<String>,
+    /// The network namespace that has it, where one alone refuses there.
+    #[serde(skip)]
+    pub refused_in: Option<u64>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
     pub same_mac: Option<String>,
     /// Few of what transfers sent that fill this queue by themselves, TCP finds its rate so: how many are of others.

@@ -12,7 +12,6 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::drops::{CHECKSUM, in_words};
 use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::NOQUEUE;
-use crate::routes::Route;
 
 mod answered;
 mod by_counter;
@@ -71,6 +70,7 @@ pub use sizes::Sizes;
 pub use unjoined::Unjoined;
 pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
+pub(crate) use untold::OWN_BUFFER;
 pub use untold::Untold;
 pub use whose::{FROM, Lost, owner};
 
@@ -144,8 +144,8 @@ fn qdisc(facts: &Facts, dev: &str) -> Option<String> {
     (kinds.all(|k| k == first) && known).then(|| first.to_owned())
 }
 
-/// The route that refused them, where the destinations of their connections have one and no other.
-fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {
+/// The route that refused them, where the destinations of their connections have one and no other, and the namespace that has it, where it is one.
+fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<(String, Option<u64>)> {
     let refuses = in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
     let of = rows
         .iter()
@@ -155,11 +155,13 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String>
     let to = connections
         .iter()
         .filter_map(|c| facts.connections.get(c.0 as usize)?.daddr);
-    let routes: BTreeSet<String> = to
+    let routes: BTreeSet<(String, u64)> = to
         .flat_map(|a| facts.routes.refusing(a))
-        .filter_map(Route::refuses)
+        .filter_map(|r| Some((r.refuses()?, r.netns)))
         .collect();
-    routes.first().filter(|_| routes.len() == 1).cloned()
+    let (route, netns) = routes.first()?;
+    let one = routes.iter().all(|r| r.0 == *route);
+    one.then(|| (route.clone(), Some(*netns).filter(|_| routes.len() == 1)))
 }
 
 /// Connections whose end nobody waits for: they are not known to have sent anything else, and nothing else of theirs was dropped.
@@ -192,7 +194,9 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.repairs = repairs::repairs(&rows);
         group.flood = flood::flood(facts, &group.reason, &group.dev);
         group.passes = answered::passes(facts, &rows);
-        group.refused_by = refused_by(facts, group, &rows);
+        let refused = refused_by(facts, group, &rows);
+        group.refused_in = refused.as_ref().and_then(|r| r.1);
+        group.refused_by = refused.map(|r| r.0);
         group.full = full::full(facts, group, &rows);
         group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
         if group.meanwhile.is_none() {

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use super::damaged::{self, Damaged};
 use super::full::MOSTLY;
 use super::memory;
-use crate::counters::tables::{CounterRow, refused};
+use crate::counters::tables::CounterRow;
 use crate::facts::Facts;
 use crate::reconstruct::drops::CHECKSUM;
 
@@ -29,12 +29,19 @@ pub struct Untold {
     pub rose: u64,
     /// What such a segment is.
     pub says: String,
+    /// Which of several causes it was is said.
+    #[serde(skip)]
+    pub told: bool,
     /// Of segments with a wrong checksum: between which hosts they were damaged; inferred.
     pub damaged: Option<Damaged>,
 }
 
 const DAMAGED: &str = "TcpInCsumErrors";
 const NO_MEMORY: &str = "TcpExtTCPRcvQDrop";
+/// Beginning of what is said of its own buffer.
+pub(crate) const OWN_BUFFER: &str = "the socket's own receive buffer was full";
+/// Memory may have been short since before the recording, which is counted when it begins.
+const OPEN: &str = "no memory to receive them: of the socket's own buffer, of all TCP sockets (net.ipv4.tcp_mem) or of a cgroup, which no counter tells";
 
 /// What counters tell and no event.
 pub(super) fn untold(facts: &Facts) -> Vec<Untold> {
@@ -79,28 +86,50 @@ fn with_a_wrong_checksum(facts: &Facts) -> Option<Untold> {
         counter: DAMAGED,
         rose,
         says: CHECKSUM.to_owned(),
+        told: true,
         damaged: (few >= ALIKE * many)
             .then(|| damaged::between(facts, &by, again))
             .flatten(),
     })
 }
 
+/// What the counters beside it leave of its causes: `tcp_try_rmem_schedule` refuses a segment in sequence because of the socket's own buffer, of which alone, each time, RcvPruned is
+/// counted (of segments out of sequence as well: TCPOFODrop), or because of the memory of all TCP sockets or of a cgroup, or for want of pages.
 fn no_memory(facts: &Facts) -> Option<Untold> {
-    let rose: u64 = rises(facts, NO_MEMORY).map(|(_, n)| n).fold(0, u64::saturating_add);
-    let counter = |name: &str| refused(&facts.counters, |source, n| source == "netstat" && n == name);
-    // Of the socket's own buffer alone.
-    let own = counter("TcpExtRcvPruned") as f64 >= MOSTLY * rose as f64;
-    if rose == 0 || own {
+    let counter = |name| rises(facts, name).map(|(_, n)| n).fold(0, u64::saturating_add);
+    let rose = counter(NO_MEMORY);
+    if rose == 0 {
         return None;
     }
+    let most = counter("TcpExtRcvPruned").min(rose);
+    let least = counter("TcpExtRcvPruned")
+        .saturating_sub(counter("TcpExtTCPOFODrop"))
+        .min(rose);
     let netns = rises(facts, NO_MEMORY)
         .max_by_key(|(_, n)| *n)
         .and_then(|(c, _)| c.netns);
-    let says = memory::pressed(facts, memory::holder(facts, netns))?;
+    let pressed = || memory::pressed(facts, memory::holder(facts, netns));
+    let (says, told) = if least as f64 >= MOSTLY * rose as f64 {
+        let of = if least < rose {
+            format!(" for {least} of them at least")
+        } else {
+            String::new()
+        };
+        (format!("{OWN_BUFFER}{of}, by the kernel's counter RcvPruned"), true)
+    } else if let Some(pressed) = pressed().filter(|_| (most as f64) < MOSTLY * rose as f64) {
+        let own = match most {
+            0 => String::new(),
+            n => format!(", and for up to {n} of them {OWN_BUFFER} (RcvPruned)"),
+        };
+        (format!("{pressed}{own}"), true)
+    } else {
+        (OPEN.to_owned(), false)
+    };
     Some(Untold {
         counter: NO_MEMORY,
         rose,
         says,
+        told,
         damaged: None,
     })
 }

@@ -192,11 +192,19 @@ pub fn answer(
     let by_connection = breakdown.transmit.iter().find(|k| k.by == "connection");
     let senders: &[Group] = by_connection.map_or(&[], |k| &k.groups);
     let counted = counters.findings();
+    let by_event = |d| {
+        minding(
+            drops::beside_the_queues(drops::drops(d), d, transmit.findings()),
+            quality,
+        )
+    };
+    let behind = drops
+        .findings()
+        .is_some_and(|d| untold::behind(&by_event(d), d.lost, &d.untold));
     let dropped = |d| {
-        let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
-        let of = sentences::with_the_card(minding(of, quality), counted);
+        let of = sentences::with_the_card(by_event(d), counted);
         let of = counted::with_the_counted(of, counted);
-        let of = untold::with_the_untold(of, &d.untold);
+        let of = untold::with_the_untold(of, &d.untold, behind);
         let of = unjoined::with_the_unjoined(of, &d.unjoined);
         let of = neighbours::with_the_neighbours(of, spells, quality.capture.start_ns);
         neighbours::with_the_flapping(of, flapping)
@@ -204,8 +212,8 @@ pub fn answer(
     let udp_dropped = drops.findings().map_or((0, 0), datagrams::dropped);
     let drops_line = line("drops", get(drops).map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
-    let lost = get(drops).is_ok_and(|d| d.lost > 0);
-    let by_events = lost.then(|| drops_line.headline.clone());
+    let lost = drops.findings().filter(|d| d.lost > 0);
+    let by_events = lost.map(|d| headline(drops_line.tone, || sentences::first_words(&by_event(d).1)));
     // Why SYNs were refused is said of connections, where it is known.
     let half_open = opens.findings().is_some_and(|o| o.half_open.is_some());
     let turned_away = counted::headline(counted).filter(|_| !half_open);
@@ -214,6 +222,7 @@ pub fn answer(
     let twice = neighbours::flapping_words(flapping);
     let unjoined = drops.findings().and_then(|d| unjoined::headline(&d.unjoined));
     let untold = drops.findings().and_then(|d| untold::headline(&d.untold));
+    let (untold, less) = if behind { (None, untold) } else { (untold, None) };
     // The cause first.
     let dropped: Vec<String> = twice
         .into_iter()
@@ -221,6 +230,7 @@ pub fn answer(
         .chain(untold)
         .chain(why)
         .chain(by_events)
+        .chain(less)
         .chain(by_counters.into_iter().flatten())
         .collect();
     let lines = vec![

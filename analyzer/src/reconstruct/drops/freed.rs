@@ -76,7 +76,7 @@ impl Freed {
         too_big::judge(&mut self.rows, &self.too_big, known);
         self.own(known);
         if self.by_place && !known.lost {
-            by_count::judge(&mut self.rows, &self.shared, known.counters);
+            by_count::judge(&mut self.rows, &self.shared, (known.counters, known.resets));
         }
         repair::judge(&mut self.rows, known);
         self.rows

@@ -23,10 +23,12 @@ use crate::counters::tables::CounterRow;
 use crate::facts::SkbId;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::lineage::tables::LineageRow;
+use crate::reconstruct::opens::tables::ResetRow;
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::skb::tables::{BirthKind, HopRow, SkbClass};
 use crate::reconstruct::tcp::tables::{ConnectionRow, RetransmitRow, StateRow};
 use crate::reconstruct::transmit::tables::TxRow;
+use crate::snapshots::devices::Devices;
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
 pub(super) const BRIDGE_NS: i64 = 1_000_000;
@@ -62,6 +64,10 @@ pub struct Hindsight<'h> {
     pub comms: &'h Comms,
     /// What the kernel counted.
     pub counters: &'h [CounterRow],
+    /// Devices by their names.
+    pub devices: &'h Devices,
+    /// RSTs.
+    pub resets: &'h [ResetRow],
     /// Frames that are sent are recorded.
     pub sendings: bool,
     /// Events were lost: what was not seen may have been.

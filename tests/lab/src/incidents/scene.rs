@@ -119,6 +119,22 @@ mod tests {
         for s in &all {
             assert_eq!(s.kind.is_quiet(), s.first.is_empty(), "{}", s.name);
         }
+        // What the documents say of how many there are.
+        let quiet = all.iter().filter(|s| s.kind.is_quiet()).count();
+        let causes = all.len() - quiet;
+        let read = |path: &str| read(&super::super::home().join("../../..").join(path)).unwrap();
+        let told = read("docs/incidents.md");
+        assert!(
+            told.contains(&format!("\n{causes} causes as they happen to people")),
+            "{causes}"
+        );
+        assert!(
+            told.contains(&format!(": with them {} scenes.", all.len())),
+            "{}",
+            all.len()
+        );
+        let line = format!("{causes} planted incidents and {quiet} scenes in which nothing is wrong");
+        assert!(read("README.md").contains(&line), "{line}");
         let pair = all.iter().find(|s| s.name == "fewer_workers").unwrap();
         assert_eq!(pair.kind.sides(), ["before", "after"]);
         let two = Scene::parse(

@@ -110,6 +110,22 @@ fn memory_that_was_short_is_told_by_counters() {
         "the memory that all TCP sockets of this host share was short (inferred: the kernel counted pressure for 8.472 s): \
          when the recording ended collector/12 at 10.9.2.2:7436 held 9.0 MB of it unread on 6 sockets"
     );
-    // No pressure counted; its own buffer.
-    assert!(of(0, 0).is_empty() && of(1, 27).is_empty());
+    let says = |pressed, own| {
+        let told = of(pressed, own);
+        let [u] = told.as_slice() else { panic!("{told:?}") };
+        (u.says.clone(), u.told)
+    };
+    // Its own buffer, of all or of most; of some of them.
+    let own = "the socket's own receive buffer was full, by the kernel's counter RcvPruned";
+    assert_eq!(says(1, 27), (own.to_owned(), true));
+    let most = "the socket's own receive buffer was full for 20 of them at least, by the kernel's counter RcvPruned";
+    assert_eq!(says(1, 20), (most.to_owned(), true));
+    let (some, told) = says(1, 9);
+    assert!(told && some.starts_with("the memory that all TCP sockets"), "{some}");
+    let rest = ", and for up to 9 of them the socket's own receive buffer was full (RcvPruned)";
+    assert!(some.ends_with(rest), "{some}");
+    // No pressure counted: it may have begun before the recording, or it was a cgroup's limit.
+    for open in [says(0, 0), says(0, 9)] {
+        assert!(open.0.starts_with("no memory to receive them") && !open.1, "{open:?}");
+    }
 }

@@ -381,6 +381,7 @@ fn a_few_that_no_event_tells_do_not_name_the_cause() {
             counter: "TcpExtTCPRcvQDrop",
             rose,
             says: "the memory was short".into(),
+            told: true,
             damaged: None,
         };
         names_cause(&Drops {

@@ -168,6 +168,8 @@ impl Case {
         }
         let known = Hindsight {
             counters: &[],
+            devices: &Default::default(),
+            resets: &[],
             identity: &self.identity,
             lineage: &self.lineage,
             tx: &[],
