@@ -25,6 +25,8 @@ pub struct Route {
     pub kind: u64,
     /// First congestion window of connections over it, segments.
     pub initcwnd: Option<u64>,
+    /// Congestion window of them, segments: the most, where that metric is locked.
+    pub cwnd: Option<u64>,
     /// Gateway.
     pub via: Option<IpAddr>,
 }
@@ -81,6 +83,7 @@ impl Route {
             v6: number(line, "family")? == 10,
             kind: number(line, "type")?,
             initcwnd: number(line, "initcwnd"),
+            cwnd: number(line, "cwnd"),
             via: field(line, "via").and_then(|v| v.parse().ok()),
         })
     }
@@ -218,6 +221,11 @@ impl Routes {
     pub fn initcwnd(&self, from: IpAddr, to: IpAddr) -> Option<(u64, &Route)> {
         let route = self.best(self.namespace(from)?, to)?;
         Some((route.initcwnd?, route))
+    }
+    /// The congestion window that the route from one address to another has among its metrics, and that route.
+    pub fn cwnd(&self, from: IpAddr, to: IpAddr) -> Option<(u64, &Route)> {
+        let route = self.best(self.namespace(from)?, to)?;
+        Some((route.cwnd?, route))
     }
     /// Whether the carrier of a device of that name changed; in any namespace.
     pub fn flap(&self, dev: &str) -> Option<&Flap> {

@@ -14,6 +14,8 @@ use crate::reconstruct::tcp::role::Role;
 
 /// The kernel's word for it.
 const REASON: &str = "TCP_ABORT_ON_MEMORY";
+/// A socket counts for so many orphans at most (net/ipv4/tcp_timer.c `tcp_out_of_resources`).
+const PENALTY: u64 = 4;
 const SETTING: &str = "net.ipv4.tcp_max_orphans";
 /// What the kernel counts when TCP's memory is short.
 const SHORT: &str = "TcpExtTCPMemoryPressures";
@@ -33,13 +35,19 @@ pub struct Orphans {
     pub setting: String,
     /// TCP's memory was short meanwhile (TcpExtTCPMemoryPressures): the limit of orphans may not be why.
     pub short_of_memory: bool,
+    /// That limit, as it was when the recording began, is far above all sockets that were seen: it was another one then, or not why.
+    #[serde(skip)]
+    pub roomy: bool,
+    /// From the begin of the recording to the first of them.
+    #[serde(skip)]
+    pub first_ns: i64,
 }
 
 /// The server with most of them.
 pub(super) fn orphans(facts: &Facts) -> Option<Orphans> {
     // Those that a server closed come first: their clients miss the rest of an answer.
     let mut by: BTreeMap<(bool, String), BTreeMap<Name, u64>> = BTreeMap::new();
-    let mut all = 0u64;
+    let (mut all, mut first) = (0u64, i64::MAX);
     for r in facts
         .resets
         .iter()
@@ -51,12 +59,17 @@ pub(super) fn orphans(facts: &Facts) -> Option<Orphans> {
         let at = end(if server { r.from } else { r.to });
         *by.entry((server, at)).or_default().entry(task).or_default() += 1;
         all += 1;
+        first = first.min(r.time_ns);
     }
     let ((_, at), tasks) = by
         .into_iter()
         .max_by_key(|((server, _), tasks)| (*server, tasks.values().sum::<u64>()))?;
     let task = tasks.iter().filter(|(t, _)| !t.is_empty()).max_by_key(|(_, n)| **n);
     let values = facts.settings.0.iter().filter(|(k, _)| k.starts_with(SETTING));
+    let sockets = (facts.connections.len() as u64).saturating_mul(PENALTY);
+    let roomy = |limit: &String| limit.parse::<u64>().is_ok_and(|n| n > sockets);
+    let mut limits = values.clone().map(|(_, limit)| limit).peekable();
+    let roomy = limits.peek().is_some() && limits.all(roomy);
     let setting: Vec<String> = values.map(|(k, v)| format!("{k} = {v}")).collect();
     Some(Orphans {
         at,
@@ -65,5 +78,7 @@ pub(super) fn orphans(facts: &Facts) -> Option<Orphans> {
         all,
         setting: setting.join(", "),
         short_of_memory: risen(&facts.counters, SHORT).is_some_and(|n| n > 0),
+        roomy,
+        first_ns: first.saturating_sub(facts.capture.start_ns.unwrap_or(0)),
     })
 }

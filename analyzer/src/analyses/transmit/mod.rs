@@ -28,6 +28,7 @@ mod acks;
 mod backoff;
 mod black_hole;
 mod blocked;
+mod clamped;
 mod classes;
 mod corked;
 mod initial;
@@ -52,6 +53,7 @@ pub use acks::LateAcks;
 pub use backoff::Backoff;
 pub use black_hole::BlackHole;
 pub use blocked::Blocked;
+pub use clamped::Clamped;
 pub use classes::{Class, Starved};
 pub use corked::Corked;
 pub use own_line::OwnLine;
@@ -110,6 +112,8 @@ pub struct Transmit {
     pub connections: Vec<Sender>,
     /// The end most of whose connections began with a congestion window smaller than Linux's, which held them.
     pub initial: Option<Initial>,
+    /// The end and host most of whose connections have a congestion window that stands still, though it is full and nothing is lost.
+    pub clamped: Option<Clamped>,
     /// Queues of devices, the longest wait first.
     pub queues: Vec<DeviceQueue>,
     /// The connection whose ACKs waited longest behind other packets in a queue of this host, while its data did not.
@@ -179,6 +183,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         rtt_by_host,
         rtt_worst,
         initial,
+        clamped,
     } = senders::senders(facts);
     let mut recovery: BTreeMap<RetransmitClass, Vec<(i64, SkbId)>> = BTreeMap::new();
     let mut starts: BTreeMap<TxStart, u64> = BTreeMap::new();
@@ -218,6 +223,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         disagreed: rescaled::disagreed(facts, &connections),
         connections,
         initial,
+        clamped,
         queues: queues::queues(facts),
         rtt_by_host,
         rtt_worst,

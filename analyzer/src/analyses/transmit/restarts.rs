@@ -81,7 +81,7 @@ impl Around {
         out
     }
     /// Nothing happened between, and the window was not reduced before.
-    fn calm(&self, facts: &Facts, c: ConnectionId, from: i64, to: i64) -> bool {
+    pub(super) fn calm(&self, facts: &Facts, c: ConnectionId, from: i64, to: i64) -> bool {
         let disturbed = self.disturbed.get(&c).map_or(&[][..], Vec::as_slice);
         let next = disturbed.get(disturbed.partition_point(|t| *t < from));
         let states = self.states.get(&c).map_or(&[][..], Vec::as_slice);

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::backoff::{self, Backoff};
+use super::clamped::{self, Clamped};
 use super::initial::{self, Births, Initial};
 use super::marked::{self, Marked, Reductions};
 use super::paced::{self, Paced};
@@ -88,6 +89,9 @@ pub struct Flight {
     pub max_wnd: i64,
     /// Its congestion window, packets, median.
     pub snd_cwnd: i64,
+    /// And the most.
+    #[serde(skip)]
+    pub max_cwnd: i64,
     /// Of all probes, also those without anything in flight, such at which the window was less than half of its most.
     #[serde(skip)]
     pub shrunk: u64,
@@ -114,6 +118,7 @@ impl Flight {
             snd_wnd: median(&|s| s.snd_wnd.into())?,
             max_wnd,
             snd_cwnd: median(&|s| s.snd_cwnd.into())?,
+            max_cwnd: busy.iter().map(|s| i64::from(s.snd_cwnd)).max()?,
         })
     }
 }
@@ -131,6 +136,8 @@ pub(super) struct Senders {
     pub(super) rtt_worst: BTreeMap<String, Id>,
     /// Those that began with a small window.
     pub(super) initial: Option<Initial>,
+    /// Those whose window stands still.
+    pub(super) clamped: Option<Clamped>,
 }
 
 /// Of all rows.
@@ -166,11 +173,14 @@ pub(super) fn senders(facts: &Facts) -> Senders {
         s.paced = paced::paced(facts, &s, &rows);
         s.reader = readers.reader(ConnectionId(s.connection));
         let began = initial::began(facts, &s, (&rows, samples), &births);
-        (s, began)
+        let stands = clamped::stands(facts, &s, samples, &around);
+        (s, began, stands)
     });
     let kept: Vec<_> = kept.collect();
-    let began: Vec<_> = kept.iter().filter_map(|(s, began)| Some((s, (*began)?))).collect();
+    let began: Vec<_> = kept.iter().filter_map(|(s, began, _)| Some((s, (*began)?))).collect();
     let initial = initial::initial(facts, &began);
+    let stands: Vec<_> = kept.iter().map(|(s, _, stands)| (s, *stands)).collect();
+    let clamped = clamped::clamped(facts, &stands);
     let kept = kept.into_iter().map(|of| of.0).collect();
     let longest = |(host, of): (&String, &Vec<(i64, SkbId)>)| Some((host.clone(), worst(of.iter().copied())?));
     let rtt_worst = hosts.iter().filter_map(longest).collect();
@@ -181,6 +191,7 @@ pub(super) fn senders(facts: &Facts) -> Senders {
         rtt_by_host: hosts.into_par_iter().map(of_host).collect(),
         rtt_worst,
         initial,
+        clamped,
     }
 }
 

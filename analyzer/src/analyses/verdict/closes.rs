@@ -1,6 +1,6 @@
 //! What the line on connections says of how some ended: late, for another process had a copy of their descriptors, or by the kernel itself.
 
-use super::sentences::{counted, duration};
+use super::sentences::{counted, duration, moment};
 use crate::analyses::opens::{Inherited, Opens, Orphans};
 
 fn task(name: &str) -> String {
@@ -43,6 +43,9 @@ fn orphans(o: &Orphans) -> String {
         setting => setting.to_owned(),
     };
     let why = match o.short_of_memory {
+        _ if o.roomy => format!(
+            "most likely there were more such orphans than net.ipv4.tcp_max_orphans allowed then, though it allowed far more than all sockets that were seen when the recording began ({limit}): it was lowered since, or TCP's memory was short (tcp_mem)"
+        ),
         true => format!(
             "there were more such orphans than it allows ({limit}), or TCP's memory was short (tcp_mem), as it was meanwhile"
         ),
@@ -53,11 +56,12 @@ fn orphans(o: &Orphans) -> String {
         n => format!(" (and {n} of others)"),
     };
     format!(
-        "{} of {}{}{more} {} reset by the kernel itself at or after their close (TCP_ABORT_ON_MEMORY), and what was still to be sent was lost, though its send had succeeded: {why}",
+        "{} of {}{}{more} {} reset by the kernel itself, the first at {}, at or after their close (TCP_ABORT_ON_MEMORY), and what was still to be sent was lost, though its send had succeeded: {why}",
         counted(o.connections, "connection", "connections"),
         o.at,
         task(&o.task),
         super::attempts::was(o.connections),
+        moment(o.first_ns),
     )
 }
 

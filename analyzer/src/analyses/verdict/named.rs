@@ -93,6 +93,27 @@ fn initial(t: &Transmit) -> Option<String> {
     ))
 }
 
+fn clamped(t: &Transmit) -> Option<String> {
+    let c = t.clamped.as_ref()?;
+    let (whose, they, them) = match c.connections {
+        1 => ("the connection".to_owned(), "it sent", "it"),
+        n => (format!("{n} connections"), "they sent", "them"),
+    };
+    let route = c.route.as_ref().map_or_else(
+        || "a route's metric (cwnd with lock) or a program of BPF clamps it (inferred)".to_owned(),
+        |to| format!("the route {to} has cwnd {}", c.cwnd),
+    );
+    let others = c.others.map_or_else(String::new, |n| {
+        format!("; other connections of that address had up to {n}")
+    });
+    Some(format!(
+        "the congestion window of {whose} of {} to {} stood at {}, full for most of the time in which {they}, though nothing was lost, so that it holds {them} to that much a round trip: {route}{others}",
+        c.from,
+        c.to,
+        counted(c.cwnd.into(), "segment", "segments"),
+    ))
+}
+
 fn marked(s: &Sender) -> Option<String> {
     let m = s.marked.as_ref()?;
     let came = m.came.map(|n| {
@@ -326,6 +347,7 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_queues = of_path.into_iter().chain(of_queues);
     of_queues
         .chain(of_window)
+        .chain(clamped(t))
         .chain(of_idle)
         .chain(of_size)
         .chain(initial(t))

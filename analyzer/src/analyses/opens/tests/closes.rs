@@ -129,8 +129,14 @@ fn what_the_kernel_resets_for_want_of_orphans_is_told() {
         all: 5,
         setting: "net.ipv4.tcp_max_orphans = 2".into(),
         short_of_memory: false,
+        roomy: false,
+        first_ns: 1,
     };
     assert_eq!(orphans(&f), Some(expect.clone()));
+    // Far more are allowed than there are sockets.
+    f.settings.0.insert("net.ipv4.tcp_max_orphans".into(), "131072".into());
+    assert!(orphans(&f).unwrap().roomy);
+    f.settings.0.insert("net.ipv4.tcp_max_orphans".into(), "2".into());
     f.counters = vec![CounterRow {
         source: "netstat",
         netns: Some(1),

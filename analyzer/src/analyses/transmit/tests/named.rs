@@ -184,3 +184,53 @@ fn small_segments_are_half_of_what_the_mtu_allows_or_less() {
     assert_eq!(of(500, 1500, 1_999), None);
     assert_eq!(of(1448, 65_536, 1 << 20), None);
 }
+
+/// A window that is full for two hundred round trips and does not grow is held there; one that grows, that something was sent again beside, or that is seldom full is not.
+#[test]
+fn a_full_window_that_does_not_grow_is_clamped() {
+    let with = |cwnd: &dyn Fn(u32) -> u32, full: i64, again: u32, own: Option<bool>| {
+        let mut f = Facts::empty();
+        f.capture.total_events = 1;
+        f.capture.enabled_events = Some(vec!["tcp:tcp_retransmit_skb".into()]);
+        f.connections = (0..4).map(crate::testing::tcp::connection).collect();
+        f.connections[3].saddr = Some([10, 0, 0, 1].into());
+        f.connections[3].daddr = Some([10, 0, 9, 2].into());
+        for n in 0..200 {
+            let t = i64::from(n) * 20 * MS;
+            let waits = [(Stage::Cwnd, 5 * MS), (Stage::Network, 20 * MS)];
+            f.tx.push(TxRow {
+                start_ns: t - 5 * MS,
+                t_sched_ns: t,
+                t_ack_ns: Some(t + 20 * MS),
+                retransmits: again,
+                ..segment(n, TxEnd::Acked, &waits, Certain)
+            });
+            f.tcp_samples.push(sample(t + 20 * MS, cwnd(n), 1448, 1 << 20));
+        }
+        f.spent.insert(C, Spent::told(&[(Stage::Cwnd, full * MS)], 4_000 * MS));
+        f.negotiated.insert(C, negotiated(true, own));
+        f.routes = crate::routes::of_lines(&[
+            ("addresses", "netns=1 ifindex=2 address=10.0.0.1/24\n"),
+            (
+                "routes",
+                "netns=1 family=2 to=10.0.9.0/24 cwnd=4 via=10.0.0.9 ifindex=2 table=254 type=1\n",
+            ),
+        ]);
+        let Outcome::Findings(t) = answer(&f) else { panic!() };
+        (t.clamped.clone(), crate::analyses::verdict::causes_of_sent(&t))
+    };
+    let four = &|_: u32| 4;
+    let (found, said) = with(four, 3_800, 0, None);
+    let c = found.unwrap();
+    assert_eq!((c.connections, c.cwnd, c.to.as_str()), (1, 4, "10.0.9.2"));
+    assert_eq!(c.route.as_deref(), Some("10.0.9.0/24 via 10.0.0.9"));
+    assert!(
+        said.iter()
+            .any(|s| s.ends_with("the route 10.0.9.0/24 via 10.0.0.9 has cwnd 4")),
+        "{said:?}"
+    );
+    assert_eq!(with(&|n| 4 + n / 100, 3_800, 0, None).0, None);
+    assert_eq!(with(four, 800, 0, None).0, None);
+    assert_eq!(with(four, 3_800, 1, None).0, None);
+    assert_eq!(with(four, 3_800, 0, Some(true)).0, None);
+}

@@ -41,6 +41,8 @@ fn a_limit_of_orphans_is_inferred() {
         all: 36,
         setting: "net.ipv4.tcp_max_orphans = 2".into(),
         short_of_memory: false,
+        roomy: false,
+        first_ns: 7_130_000_000,
     };
     let of = |orphans| {
         causes(&Opens {
@@ -51,8 +53,13 @@ fn a_limit_of_orphans_is_inferred() {
     };
     let said = of(orphans.clone());
     assert!(
-        said.starts_with("16 connections of 10.0.0.1:80 (nginx) (and 20 of others) were reset by the kernel itself")
+        said.starts_with("16 connections of 10.0.0.1:80 (nginx) (and 20 of others) were reset by the kernel itself, the first at 7.130 s, at or after their close")
     );
+    let lowered = of(Orphans {
+        roomy: true,
+        ..orphans.clone()
+    });
+    assert!(lowered.contains("it was lowered since"), "{lowered}");
     assert!(said.ends_with("most likely there were more such orphans than it allows (net.ipv4.tcp_max_orphans = 2)"));
     let short = of(Orphans {
         short_of_memory: true,
