@@ -188,7 +188,7 @@ fn small_segments_are_half_of_what_the_mtu_allows_or_less() {
 /// A window that is full for two hundred round trips and does not grow is held there; one that grows, that something was sent again beside, or that is seldom full is not.
 #[test]
 fn a_full_window_that_does_not_grow_is_clamped() {
-    let with = |cwnd: &dyn Fn(u32) -> u32, full: i64, again: u32, own: Option<bool>| {
+    let with = |cwnd: &dyn Fn(u32) -> u32, full: i64, again: u16, own: Option<bool>| {
         let mut f = Facts::empty();
         f.capture.total_events = 1;
         f.capture.enabled_events = Some(vec!["tcp:tcp_retransmit_skb".into()]);
