@@ -65,7 +65,7 @@ fn what_others_had_of_the_cpu_is_theirs() {
     came(&mut s, T + 400, B + 0x1000);
     queued(&mut s, (T + 600_400, 0), A);
     left(&mut s, T + 601_000, A);
-    let rule = [("skbaddr", N(B))];
+    let rule = [("skbaddr", N(B)), ("protocol", N(0x800))];
     s.ev(T + 1_201_600, 0, Ctx::Soft(1), "skb:kfree_skb", &rule);
     queued(&mut s, (T + 1_801_600, 0), B + 0x1000);
     assert_eq!(took(&s.facts()), between(&[600_000, 600_000]));
