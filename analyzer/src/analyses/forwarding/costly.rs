@@ -4,7 +4,7 @@ use super::{Pair as Of, Runs, Took};
 use crate::facts::Facts;
 
 /// Median from which a packet is costly, ns: routing, connection tracking and tens of rules take 2 to 30 us on machines of today, with recording.
-const COSTLY_NS: i64 = 100_000;
+pub(crate) const COSTLY_NS: i64 = 100_000;
 /// Share of a CPU from which it is felt by what else runs there: less is rare packets.
 const SHARE: f64 = 0.1;
 /// Packets from which their median says something.

@@ -18,6 +18,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use costly::COSTLY_NS;
 pub use costly::{Costly, Pair as CostlyPair};
 pub use step::Step;
 

@@ -10,15 +10,11 @@ use crate::name::Name;
 use crate::stat::nearest_rank;
 
 /// The metric, in the ledger `softirq`.
-const STAGE: &str = "forwarding";
+pub(super) const STAGE: &str = "forwarding";
 /// Median on a side from which a pair is compared, ns: below it, which is what forwarding takes as a rule, no change is as large as the smallest that is called.
 const LEAST_NS: i64 = 30_000;
 /// Pairs at most: those with most time on both sides.
 const PAIRS: usize = 4;
-
-fn is(which: &Which) -> bool {
-    (which.ledger, which.stage) == ("softirq", STAGE)
-}
 
 /// Fills in the values of one recording.
 pub(super) fn durations(f: &mut Filling<'_, '_>) {
@@ -44,7 +40,7 @@ pub(in crate::diff) fn chosen(names: &mut BTreeSet<&Which>, before: &[Table], af
         of.map(|at| at.value).collect()
     };
     let mut pairs: Vec<(i64, Which)> = vec![];
-    for which in names.iter().copied().filter(|w| is(w)) {
+    for which in names.iter().copied().filter(|w| w.is_forwarding()) {
         let (mut b, mut a) = (values(before, which), values(after, which));
         let sum = b.iter().chain(&a).fold(0i64, |sum, v| sum.saturating_add(*v));
         let much = |of: &mut Vec<i64>| nearest_rank(of, 50).is_some_and(|ns| ns >= LEAST_NS);
@@ -54,7 +50,7 @@ pub(in crate::diff) fn chosen(names: &mut BTreeSet<&Which>, before: &[Table], af
     }
     pairs.sort_by(|x, y| y.0.cmp(&x.0).then(x.1.cmp(&y.1)));
     pairs.truncate(PAIRS);
-    names.retain(|w| !is(w) || pairs.iter().any(|(_, p)| p == *w));
+    names.retain(|w| !w.is_forwarding() || pairs.iter().any(|(_, p)| p == *w));
 }
 
 #[cfg(test)]

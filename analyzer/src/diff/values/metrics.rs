@@ -58,6 +58,10 @@ impl Which {
     pub(in crate::diff) fn is_answer(&self) -> bool {
         self.is_wait() || self.ledger == answers::LEDGER && self.stage == "turnaround"
     }
+    /// What forwarding takes of a CPU.
+    pub(in crate::diff) fn is_forwarding(&self) -> bool {
+        (self.ledger, self.stage) == ("softirq", forwarding::STAGE)
+    }
     /// `rx.poll_wait`, `device.qdisc[eth0]`, `app.qdisc[eth0, 10.0.0.7:80]`.
     pub fn name(&self) -> String {
         let of: Vec<&str> = [&self.dev, &self.service]
