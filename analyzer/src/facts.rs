@@ -28,7 +28,7 @@ use crate::reconstruct::probes::Probes;
 use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
 use crate::reconstruct::skb::tables::{HOPS, HopRow, SKBS, SkbRow};
-use crate::reconstruct::skb::{ByProgram, Pause, Reinjected};
+use crate::reconstruct::skb::{ByProgram, Forwarded, Pause, Reinjected};
 use crate::reconstruct::skew::tables::{CLOCK_SKEW, SkewRow};
 use crate::reconstruct::softirq::{Counted, tables::SOFTIRQS, tables::SoftirqRow};
 use crate::reconstruct::tcp::Reads;
@@ -115,6 +115,8 @@ pub struct Facts {
     pub by_program: Vec<ByProgram>,
     /// Packets that netfilter gave to a program and that went on when it had said so (NFQUEUE), in time order.
     pub reinjected: Vec<Reinjected>,
+    /// Packets that were received and queued on a device in one softirq run, in time order.
+    pub forwarded: Vec<Forwarded>,
     /// Thread, and from when to when it had nothing to say to netfilter for 5 ms or more.
     pub verdict_pauses: Vec<Pause>,
     /// Process and name of each thread, where a list of tasks tells.

@@ -96,6 +96,11 @@ impl Links {
         let of = self.0.get(dev)?;
         (!of.netns.is_empty()).then(|| of.netns.contains(&netns))
     }
+    /// In how many namespaces devices of both names are; 0: no list has both.
+    pub(crate) fn with_both(&self, dev: &str, other: &str) -> u64 {
+        let of = self.0.get(dev).zip(self.0.get(other));
+        of.map_or(0, |(a, b)| a.netns.intersection(&b.netns).count() as u64)
+    }
     /// Whether namespaces have several devices of that name.
     pub(crate) fn several(&self, dev: &str) -> bool {
         self.0.get(dev).is_some_and(|of| of.netns.len() > 1)

@@ -2,7 +2,7 @@
 //! serialisable data that the report shows and `--json` prints.
 //!
 //! ```text
-//! Facts -> quality, application, lifetimes, napi, cpus, drops, neighbours, opens, datagrams, paths, counters, tcp\
+//! Facts -> quality, application, lifetimes, napi, forwarding, cpus, drops, neighbours, opens, datagrams, paths, counters, tcp\
 //! Facts -> units (rows of `rx`, `tx` by column)                                         +-> verdict (reads the other answers) -> Answers
 //!            -> receive, transmit, exemplars, overtime, breakdown                      /
 //! rows of `rx`, `tx` -> waits (their top wait; asked by the verdict and by the rigs)
@@ -15,6 +15,7 @@ pub mod cpus;
 pub mod datagrams;
 pub mod drops;
 pub mod exemplars;
+pub mod forwarding;
 pub mod lifetimes;
 pub mod napi;
 pub mod neighbours;
@@ -76,6 +77,8 @@ pub struct Answers {
     pub lifetimes: Outcome<lifetimes::Lifetimes>,
     /// How do softirq and NAPI run?
     pub napi: Outcome<napi::Napi>,
+    /// What does forwarding cost of the CPUs?
+    pub forwarding: forwarding::Forwarding,
     /// How busy were the CPUs, and was their time stolen?
     pub cpus: Outcome<cpus::Cpus>,
     /// What was dropped, why, and does it matter?
@@ -129,6 +132,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let opens = opens::answer(facts);
     let datagrams = datagrams::answer(facts);
     let (counters, cpus) = (counters::answer(facts), cpus::answer(facts));
+    let forwarding = forwarding::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
     let ((napi, tcp), ((lifetimes, quality), (application, paths))) = of_rows;
@@ -138,7 +142,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         (&opens, &datagrams, &application),
         &receive,
         (&transmit, &breakdown, &paths),
-        (&napi, &cpus),
+        (&napi, &cpus, &forwarding),
         (&drops, (&neighbours, &flapping), &counters),
         &tcp,
     );
@@ -154,6 +158,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         paths,
         lifetimes,
         napi,
+        forwarding,
         cpus,
         drops,
         neighbours,

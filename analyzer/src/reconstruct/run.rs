@@ -340,6 +340,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         last_sends: tx.last_sends,
         by_program: identity.programs,
         reinjected: identity.reinjected,
+        forwarded: identity.forwarded,
         verdict_pauses: identity.pauses,
         processes: if counted { processes } else { FxHashMap::default() },
         listened_by: if counted { listeners_of } else { FxHashMap::default() },

@@ -210,7 +210,7 @@ fn ids_in(text: &str) -> Vec<Id> {
 
 /// Tables of which no row is one thing; `docs/report.md` says what leads on from them. Those without a caption are words, counts of events
 /// by name, and how the lives of the table above them ended.
-const WITHOUT_IDS: [&str; 17] = [
+const WITHOUT_IDS: [&str; 18] = [
     "",
     "Confidence of a link",
     "Thresholds",
@@ -221,6 +221,7 @@ const WITHOUT_IDS: [&str; 17] = [
     "Counters of the analysis",
     "Gaps",
     "CPU time of the host",
+    "Forwarding: time of a CPU for each packet",
     "Counters that rose and mean something",
     "Counters beside the events that tell the same",
     "What the classes of these queues sent",

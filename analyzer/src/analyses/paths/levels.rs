@@ -68,17 +68,17 @@ pub(super) fn windows(trips: &[Trip]) -> Vec<Window> {
 
 /// The windows `from..to` lie above the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Level {
-    pub(super) from: usize,
-    pub(super) to: usize,
+pub(in crate::analyses) struct Level {
+    pub(in crate::analyses) from: usize,
+    pub(in crate::analyses) to: usize,
     /// Median of the least of each window: of the others, and of these.
-    pub(super) low_ns: i64,
-    pub(super) high_ns: i64,
+    pub(in crate::analyses) low_ns: i64,
+    pub(in crate::analyses) high_ns: i64,
 }
 
 impl Level {
     /// Between the two.
-    pub(super) fn middle_ns(&self) -> i64 {
+    pub(in crate::analyses) fn middle_ns(&self) -> i64 {
         ((self.low_ns.max(1) as f64) * (self.high_ns.max(1) as f64)).sqrt() as i64
     }
 }
@@ -107,14 +107,14 @@ fn two(windows: &[Window]) -> Option<(i64, i64)> {
     Some((median(all.get(..at)?)?, median(all.get(at..)?)?))
 }
 
-/// The one run of windows that lies above all others; `None`: there is no such, or not much above.
-pub(super) fn level(windows: &[Window]) -> Option<Level> {
+/// The one run of windows that lies above all others; `None`: there is no such, or not so many times, or not by `longer_ns`, above.
+pub(in crate::analyses) fn level(windows: &[Window], longer_ns: i64) -> Option<Level> {
     let n = windows.len();
     if n < 2 * LEAST_WINDOWS {
         return None;
     }
     let (low_ns, high_ns) = two(windows)?;
-    let apart = high_ns >= low_ns.saturating_mul(TIMES) && high_ns.saturating_sub(low_ns) >= LONGER_NS;
+    let apart = high_ns >= low_ns.saturating_mul(TIMES) && high_ns.saturating_sub(low_ns) >= longer_ns;
     if !apart {
         return None;
     }

@@ -27,6 +27,7 @@ mod tests;
 
 pub use change::{Change, Evidence, Kind, Own, Sides};
 pub use levels::Window;
+pub(in crate::analyses) use levels::{Level, level};
 
 use change::Beside;
 use samples::{Of, Samples};
@@ -115,7 +116,8 @@ pub fn answer(facts: &Facts) -> Paths {
     let end = facts.capture.end_ns.unwrap_or(i64::MAX);
     for (nth, (_, s)) in all.iter().enumerate() {
         let Some(host) = hosts.get(nth) else { continue };
-        let found = levels::level(&host.windows).and_then(|l| change::change(s, &host.windows, &l, end));
+        let found =
+            levels::level(&host.windows, levels::LONGER_NS).and_then(|l| change::change(s, &host.windows, &l, end));
         let found = found.map(|mut c| {
             c.beside(beside(&all, nth, &c, &hosts, end));
             c

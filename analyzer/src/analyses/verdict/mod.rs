@@ -7,6 +7,7 @@ use crate::analyses::counters::Counters;
 use crate::analyses::cpus::Cpus;
 use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::Drops;
+use crate::analyses::forwarding::Forwarding;
 use crate::analyses::napi::Napi;
 use crate::analyses::neighbours::{Flapping, Spell};
 use crate::analyses::opens::Opens;
@@ -39,6 +40,7 @@ mod echo;
 mod ended;
 mod evidence;
 mod follows;
+mod forwarding;
 mod fragments;
 mod given_up;
 mod handshakes;
@@ -141,7 +143,7 @@ pub fn answer(
     (opens, udp, application): (&Outcome<Opens>, &Outcome<Datagrams>, &Outcome<Application>),
     receive: &Outcome<Receive>,
     (transmit, breakdown, paths): (&Outcome<Transmit>, &Breakdown, &Paths),
-    (napi, cpus): (&Outcome<Napi>, &Outcome<Cpus>),
+    (napi, cpus, forwarding): (&Outcome<Napi>, &Outcome<Cpus>, &Forwarding),
     (drops, (spells, flapping), counters): (&Outcome<Drops>, Entries<'_>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
@@ -303,11 +305,15 @@ pub fn answer(
         },
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),
         Line {
-            names_cause: napi.findings().is_some_and(|n| n.saturated.is_some()),
+            names_cause: forwarding.costly.is_some() || napi.findings().is_some_and(|n| n.saturated.is_some()),
             ..cpus::with_the_cpus(
-                in_words(
-                    line("napi", get(napi).map(|n| figures(softirqs::napi(n)))),
-                    napi.findings().map(softirqs::napi_headline),
+                forwarding::with_the_forwarding(
+                    in_words(
+                        line("napi", get(napi).map(|n| figures(softirqs::napi(n)))),
+                        napi.findings().map(softirqs::napi_headline),
+                    ),
+                    forwarding,
+                    napi.findings().is_some_and(softirqs::has_more),
                 ),
                 cpus.findings(),
             )

@@ -94,6 +94,11 @@ fn long_away(n: &Napi) -> Option<&Preempted> {
     n.preempted.as_ref().filter(|p| p.longest_ns >= NAPI_THREAD_NOTICE_NS)
 }
 
+/// Whether more is worth a look than how much of a CPU NET_RX took.
+pub(super) fn has_more(n: &Napi) -> bool {
+    n.saturated.is_some() || late_thread(n).is_some() || long_away(n).is_some()
+}
+
 /// What is worth a look, for the head of the page.
 pub(super) fn napi_headline(n: &Napi) -> String {
     match (&n.saturated, late_thread(n), long_away(n)) {

@@ -204,6 +204,7 @@ pub(in crate::diff) fn metrics(
     if which == Of::AnswersByServer {
         names.retain(|w| w.ledger == answers::LEDGER && w.service.is_some());
     }
+    crate::diff::values::forwarding::chosen(&mut names, &b, &a);
     rtt::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
     if names.iter().any(|w| rtt::is(w)) {
         names.remove(&Which::new("tcp", "srtt"));

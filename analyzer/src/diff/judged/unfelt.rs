@@ -185,7 +185,9 @@ pub(in crate::diff) fn moderate(
             let passed = |dev: &String| known.devices.values().any(|of| of.contains(dev));
             let aside =
                 outcome == Outcome::Better && m.which.ledger == "device" && !m.which.dev.as_ref().is_some_and(passed);
-            if farthest < felt || aside || of_no_answer(m, &sides, (outcome, felt), o) {
+            // What a host does for packets is felt in answers, or by nobody.
+            let inside = m.which.is_forwarding();
+            if farthest < felt || aside || inside || of_no_answer(m, &sides, (outcome, felt), o) {
                 m.becomes_changed(outcome);
                 m.unfelt = true;
                 if outcome == Outcome::Worse {

@@ -21,11 +21,12 @@ pub(super) const FIRST: [&str; 10] = [
     "rx", "tx", "tx_udp", "device", "poll", "softirq", "lifetime", "tcp", "drops", "app",
 ];
 /// Durations of no ledger that sums.
-const DURATIONS: [&str; 6] = [
+const DURATIONS: [&str; 7] = [
     "device.qdisc",
     "poll.duration",
     "softirq.wait",
     "softirq.run",
+    "softirq.forwarding",
     "tcp.rtt",
     "tcp.srtt",
 ];

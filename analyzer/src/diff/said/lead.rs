@@ -84,6 +84,7 @@ impl Leading<'_> {
         let slower = |r: &&Rate| r.kind == Kind::Speed || r.metric.starts_with(RETRANSMITS);
         let worse_behind = self.rates.iter().filter(slower).any(|r| r.outcome == Outcome::Worse);
         self.users(&mut out, |o| o == Outcome::Worse || !worse_behind);
+        super::forwarding::say(self, &mut out);
         let mixtures = self.servers.kinds.iter().filter(|k| k.mixture);
         for k in mixtures.take(MOST) {
             self.say(&mut out, k.sentence.clone(), vec![]);

@@ -46,6 +46,7 @@ impl Judged<'_> {
             let rank = match m.which.ledger {
                 LEDGER => 0,
                 _ if rtt::is(&m.which) => 1,
+                _ if m.which.is_forwarding() => 2,
                 _ if m.follows() => 4,
                 _ => 3,
             };

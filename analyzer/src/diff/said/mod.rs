@@ -2,6 +2,7 @@
 
 pub(in crate::diff) mod alike;
 pub(in crate::diff) mod causes;
+pub(in crate::diff) mod forwarding;
 pub(in crate::diff) mod lead;
 pub(in crate::diff) mod lines;
 pub(in crate::diff) mod manifold;

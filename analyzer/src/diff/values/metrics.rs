@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rtt;
+use super::{forwarding, rtt};
 use crate::diff::servers::answers;
 use crate::diff::sides::options::Recording;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
@@ -58,6 +58,10 @@ impl Which {
     pub(in crate::diff) fn is_answer(&self) -> bool {
         self.is_wait() || self.ledger == answers::LEDGER && self.stage == "turnaround"
     }
+    /// What forwarding takes of a CPU.
+    pub(in crate::diff) fn is_forwarding(&self) -> bool {
+        (self.ledger, self.stage) == ("softirq", forwarding::STAGE)
+    }
     /// `rx.poll_wait`, `device.qdisc[eth0]`, `app.qdisc[eth0, 10.0.0.7:80]`.
     pub fn name(&self) -> String {
         let of: Vec<&str> = [&self.dev, &self.service]
@@ -107,6 +111,9 @@ impl Which {
             ("poll", "duration") => Some("one NAPI poll"),
             ("softirq", "wait") => Some("NET_RX raised until it ran"),
             ("softirq", "run") => Some("one run of NET_RX"),
+            ("softirq", "forwarding") => Some(
+                "of a CPU for a packet, from its reception on the first device to its queue on the second: routing, netfilter, bridge",
+            ),
             ("lifetime", _) => Some("first to last event of an skb of this class"),
             ("tcp", "rtt") => Some(
                 "round trip to this host that TCP had smoothed (srtt), at each segment received with more than two in flight; what the peer waits before it acknowledges is in it",
@@ -125,6 +132,7 @@ impl Which {
             }
             ("rx", "irq") => &["irq:irq_handler_entry"],
             ("rx", "gro") => &["net:napi_gro_receive_entry"],
+            ("softirq", "forwarding") => &["irq:softirq_entry", "net:netif_receive_skb", "net:net_dev_queue"],
             ("softirq", _) => &["irq:softirq_entry"],
             ("poll", _) => &["napi:napi_poll"],
             ("tx", "rwnd" | "cwnd" | "network") | ("tcp", _) => &["tcp:tcp_probe"],
@@ -207,6 +215,7 @@ pub(in crate::diff) fn table(of: &Recording<'_>) -> Table {
     devices(&mut f);
     if of.devices.is_empty() {
         softirqs(&mut f);
+        forwarding::durations(&mut f);
     }
     let facts = of.facts;
     let left = |s: &SkbRow| of.left_out.is_some_and(|l| l.skbs.contains(&s.skb_id));

@@ -6,6 +6,7 @@ pub(in crate::diff) mod attempts;
 pub(in crate::diff) mod breakdown;
 pub(in crate::diff) mod counted;
 pub(in crate::diff) mod ends;
+pub(in crate::diff) mod forwarding;
 pub(in crate::diff) mod gather;
 pub(in crate::diff) mod metrics;
 pub(in crate::diff) mod moves;

@@ -29,6 +29,7 @@ use netmortem_formats::tracepoints::tcp_sendmsg_locked::TcpSendmsgLocked;
 use rustc_hash::FxHashMap;
 
 use super::again::Entry;
+use super::forwarded::Forwarded;
 use super::frees::Frees;
 use super::owners::Doing;
 use super::programs::ByProgram;
@@ -75,6 +76,8 @@ pub struct Identity {
     pub programs: Vec<ByProgram>,
     /// Packets that went on when a program had said so (NFQUEUE), in time order.
     pub reinjected: Vec<Reinjected>,
+    /// Packets received and queued on a device in one softirq run, in time order.
+    pub forwarded: Vec<Forwarded>,
     /// When who says so said nothing for long.
     pub pauses: Vec<Pause>,
     /// What the capture lacks.
@@ -176,6 +179,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         owners: super::owners::Owners::default(),
         programs: super::programs::Programs::default(),
         verdicts: super::verdicts::Verdicts::default(),
+        forwards: super::forwarded::Forwards::default(),
         received: Vec::new(),
         resolved: Vec::new(),
         frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),

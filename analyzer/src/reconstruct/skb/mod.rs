@@ -23,6 +23,7 @@ mod again;
 mod deaths;
 mod devices;
 mod fclone;
+mod forwarded;
 mod frees;
 mod identity;
 mod life;
@@ -37,6 +38,7 @@ mod tracker;
 mod transmit;
 mod verdicts;
 
+pub use forwarded::Forwarded;
 pub use frees::{FreePlace, Frees};
 pub use identity::{Identity, Sent, identify};
 pub use programs::{ByProgram, Traffic};

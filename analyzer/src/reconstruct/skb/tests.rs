@@ -1,4 +1,5 @@
 mod again;
+mod forwarded;
 mod programs;
 mod refused;
 mod resent;

@@ -57,6 +57,8 @@ pub(super) struct Skbs<'k> {
     pub(super) programs: Programs,
     /// Who lets packets of netfilter's queues go on.
     pub(super) verdicts: Verdicts,
+    /// What forwarding took for each packet.
+    pub(super) forwards: super::forwarded::Forwards,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
     /// The device of the neighbour that answers, by CPU.
@@ -75,6 +77,7 @@ impl Tracker for Skbs<'_> {
         self.barrier = self.barrier.max(end);
         self.horizon = self.horizon.max(end.saturating_add(CENSOR_NS));
         self.stacks.forget(gap.cpu as u16);
+        self.forwards.forget(gap.cpu as u16);
         self.delivered.clear();
         self.received.clear();
         self.resolved.clear();
@@ -87,6 +90,7 @@ impl Skbs<'_> {
         if let Some(slot) = self.ids.get_mut(e.index as usize) {
             *slot = id.0;
         }
+        self.forwards.seen(e, id);
     }
 
     /// Ends the life open at an address without an event, if there is one.

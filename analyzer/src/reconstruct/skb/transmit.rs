@@ -2,7 +2,7 @@
 
 use super::acks::Fate;
 use super::identity::Sent;
-use super::life::{Frame, Phase};
+use super::life::{Frame, Life, Phase};
 use super::owners::Doing;
 use super::tables::{BirthKind, SkbClass};
 use super::tracker::Skbs;
@@ -187,11 +187,28 @@ impl Skbs<'_> {
                 if let Some((id, from)) = held.map(|l| (l.id, l.last_ns)).filter(|_| self.verdicts.speaks(e)) {
                     self.verdicts.goes_on(e, id, from);
                 }
+                let received = self.open.get(&addr).filter(|l| self.forwards_now(e, l, link));
+                let received = received.map(|l| (l.id, l.last_ns, l.last_dev));
                 self.touch(e, addr, Phase::TxQueued, link);
+                if let Some((id, at, from)) = received {
+                    self.forwards.goes_on(e, id, at, (from, dev));
+                }
                 self.hop(e, addr, "queue", dev, len, link);
             }
             None => self.first_queue(e, addr, len, dev),
         }
+    }
+
+    /// Whether this queues what was received in the same softirq run, surely.
+    fn forwards_now(&self, e: &Event<'_>, l: &Life, link: Confidence) -> bool {
+        let told = self
+            .softirq_since
+            .get(usize::from(e.cpu))
+            .is_some_and(|s| *s > i64::MIN);
+        l.phase == Phase::Received
+            && (l.last_cpu == e.cpu && e.in_softirq() && told && self.same_run(e, l.last_ns))
+            && l.last_ns >= self.barrier
+            && link.is_solid()
     }
 
     /// `network`: offset of the network header from the data: 0 on a device of layer 3 (tun, a tunnel).

@@ -1,11 +1,11 @@
-//! NAPI and softirq: work per poll and budget exhaustion per device, run time and start delay of the network softirqs per CPU. In: `Answers::napi`.
+//! NAPI and softirq: work per poll and budget exhaustion per device, run time and start delay of the network softirqs per CPU. In: `Answers::napi`, `cpus`, `forwarding`.
 
 use netmortem_analyzer::analyses::Outcome;
-use netmortem_analyzer::analyses::cpus::Cpus;
 use netmortem_analyzer::analyses::napi::{CpuVector, DevicePolls, Napi, NapiThread};
 use netmortem_analyzer::reconstruct::thread::IDLE;
 
 mod cpus;
+mod forwarding;
 mod squeezes;
 
 use super::shared::{compared, counted, figure, had_cpu, id_cell, name_cell, truncation, unanswered, words};
@@ -45,7 +45,7 @@ pub fn section(input: &Input<'_>) -> Section {
             id: ID,
             title: TITLE.into(),
             lead: lead(napi),
-            blocks: blocks(napi, input.answers.cpus.findings()),
+            blocks: blocks(napi, input),
         },
     }
 }
@@ -67,7 +67,7 @@ fn is_network(vector: &CpuVector) -> bool {
     matches!(vector.vector, "NET_RX" | "NET_TX")
 }
 
-fn blocks(napi: &Napi, time: Option<&Cpus>) -> Vec<Block> {
+fn blocks(napi: &Napi, input: &Input<'_>) -> Vec<Block> {
     let mut devices: Vec<&DevicePolls> = napi.devices.iter().collect();
     devices.sort_by_key(|device| std::cmp::Reverse(device.polls));
     let mut figures: Vec<Figure> = devices.iter().take(DEVICES).enumerate().map(work).collect();
@@ -100,7 +100,8 @@ fn blocks(napi: &Napi, time: Option<&Cpus>) -> Vec<Block> {
     figures.extend(waited_for(&busiest));
     let mut blocks = squeezes::strip(napi);
     blocks.push(Block::Figures(figures));
-    blocks.extend(time.map(cpus::table));
+    blocks.extend(input.answers.cpus.findings().map(cpus::table));
+    blocks.extend(forwarding::table(&input.answers.forwarding));
     blocks.extend((!devices.is_empty()).then(|| Block::Table(polls(&devices))));
     blocks.extend(threads(napi));
     blocks.extend((!network.is_empty()).then(|| Block::Table(vectors("Network softirqs per CPU", &network))));

@@ -134,3 +134,36 @@ fn time_squeezes_are_told_with_the_kernels_count_beside() {
     assert_eq!(severity, Severity::Notice, "the kernel saw what was not inferred");
     assert!(said.contains("the kernel counted 4"), "{said}");
 }
+
+/// Without anything forwarded there is no such table.
+#[test]
+fn what_forwarding_took_is_a_table() {
+    use netmortem_analyzer::analyses::forwarding::{Forwarding, Pair};
+    use netmortem_analyzer::stat::Distribution;
+    assert!(forwarding::table(&Forwarding::default()).is_none());
+    let pair = Pair {
+        from: "wan0".into(),
+        to: "dmz0".into(),
+        namespaces: 1,
+        time: Distribution::of(vec![580_000, 590_000, 600_000], 0),
+        share: 0.5,
+        step: None,
+    };
+    let of = Forwarding {
+        pairs: vec![pair],
+        ..Forwarding::default()
+    };
+    let Some(Block::Table(table)) = forwarding::table(&of) else {
+        panic!()
+    };
+    assert_eq!(
+        table.rows[0][2..],
+        [
+            Cell::Count(3),
+            Cell::Ns(590_000),
+            Cell::Ns(600_000),
+            Cell::Ns(600_000),
+            Cell::Fraction(0.5)
+        ]
+    );
+}
