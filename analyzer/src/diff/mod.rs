@@ -242,8 +242,9 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
         }
     }
     servers.kinds = judged::kinds::moderate(&mut metrics, &servers.moves, options);
-    servers.moves = <_>::default();
     let of_clients = judged::apart::moderate(&mut metrics);
+    judged::unread::moderate(&mut metrics, &servers.moves, options);
+    servers.moves = <_>::default();
     judged::mixture::moderate(&mut metrics, b, a, &servers.asks, &servers.kinds, options);
     judged::fewer::moderate(
         &mut metrics,

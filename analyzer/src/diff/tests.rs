@@ -28,5 +28,6 @@ mod stopped;
 mod streams;
 mod transfers;
 mod unfelt;
+mod unread;
 mod upstream;
 mod vain;

@@ -161,7 +161,7 @@ fn whose(server: &str) -> String {
 }
 
 /// Answers of a server (or of one client's) that have all figures.
-fn of(side: &[Moves], server: &str, stage: &str) -> Vec<One> {
+pub(super) fn of(side: &[Moves], server: &str, stage: &str) -> Vec<One> {
     let (to, client) = (server_of(server), client_of(server));
     let own = side.iter().filter(|m| m.server == to);
     let own = own.filter(|m| client.is_none_or(|c| m.client.to_string() == c));

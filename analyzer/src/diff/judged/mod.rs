@@ -17,5 +17,6 @@ pub(in crate::diff) mod slowest;
 pub(in crate::diff) mod tails;
 pub(in crate::diff) mod transfers;
 pub(in crate::diff) mod unfelt;
+pub(in crate::diff) mod unread;
 pub(in crate::diff) mod upstream;
 pub(in crate::diff) mod weights;

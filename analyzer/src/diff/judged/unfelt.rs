@@ -29,7 +29,7 @@ const ENOUGH: u64 = 100;
 /// And a change of the median of this part of it.
 const SHOWN: f64 = 0.5;
 /// Of the median answer of those that users ask: what is less is not felt.
-const FELT: f64 = 0.05;
+pub(super) const FELT: f64 = 0.05;
 /// Of the part above a percentile: units that are less are not why it moved.
 const NO_PERCENTILE: f64 = 0.5;
 /// Turnarounds from outside that tell of no users: so few, or one in so many of all.

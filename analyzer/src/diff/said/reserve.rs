@@ -60,14 +60,26 @@ impl Judged<'_> {
     /// What differs beneath answers that do not.
     pub(in crate::diff) fn unfelt(&self) -> String {
         let line = |m: &Metric| Some(format!("{} {}", m.metric, super::lead::moved(m.telling()?)));
+        // Of a server behind the answers differ as well.
+        let late = |m: &Metric| m.which.is_unread() && m.mix.is_some() && m.telling().is_some_and(|s| s.shift > 0);
+        let unread = self
+            .metrics
+            .iter()
+            .filter(|m| m.unfelt && late(m))
+            .filter_map(line)
+            .collect();
         let of = |answers: bool| {
             let of = self
                 .metrics
                 .iter()
-                .filter(move |m| m.unfelt && (m.which.ledger == LEDGER) == answers);
+                .filter(move |m| m.unfelt && (m.which.ledger == LEDGER) == answers && !late(m));
             of.filter_map(line).collect::<Vec<String>>()
         };
-        let rates = self.rates.iter().filter(|r| r.unfelt).map(rate_line);
+        let rates = self
+            .rates
+            .iter()
+            .filter(|r| r.unfelt)
+            .map(rate_line);
         let (behind, beneath) = (of(true), of(false).into_iter().chain(rates).collect());
         let said = |words: &str, all: Vec<String>| {
             let more = match all.len().saturating_sub(NAMED_MOST) {
@@ -78,6 +90,10 @@ impl Judged<'_> {
             (!all.is_empty()).then(|| format!("{words}: {named}{more}."))
         };
         let all = [
+            said(
+                "Requests lie unread longer, and who waits is answered as quickly as before, like compared with like",
+                unread,
+            ),
             said(
                 "Servers behind answer otherwise, and those that users ask do not for it",
                 behind,

@@ -6,11 +6,11 @@ use crate::diff::judged::kinds::moderate;
 use crate::diff::values::moves::Moves;
 use crate::diff::{DiffOptions, Outcome};
 
-const MS: i64 = 1_000_000;
-const SERVER: &str = "10.0.0.2:80";
+pub(super) const MS: i64 = 1_000_000;
+pub(super) const SERVER: &str = "10.0.0.2:80";
 
 /// 400 answers in turns: of each twenty so many are of the slow kind (200 bytes), and the others (100 bytes) take 1 ms.
-fn answers(slow: i64, slow_ns: i64, answer: i64) -> Vec<Moves> {
+pub(super) fn answers(slow: i64, slow_ns: i64, answer: i64) -> Vec<Moves> {
     let one = |n: i64| {
         let of_slow = n % 20 < slow;
         let ns = if of_slow {

@@ -62,6 +62,10 @@ impl Which {
     pub(in crate::diff) fn is_forwarding(&self) -> bool {
         (self.ledger, self.stage) == ("softirq", forwarding::STAGE)
     }
+    /// How long requests lie unread.
+    pub(in crate::diff) fn is_unread(&self) -> bool {
+        self.ledger == answers::LEDGER && self.stage == "unread"
+    }
     /// `rx.poll_wait`, `device.qdisc[eth0]`, `app.qdisc[eth0, 10.0.0.7:80]`.
     pub fn name(&self) -> String {
         let of: Vec<&str> = [&self.dev, &self.service]
