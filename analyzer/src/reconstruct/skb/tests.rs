@@ -1,7 +1,9 @@
 mod again;
+mod lengths;
 mod programs;
 mod refused;
 mod resent;
+mod told;
 mod verdicts;
 
 use super::tables::{BirthKind, DeathKind, SkbClass};

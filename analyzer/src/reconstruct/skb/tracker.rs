@@ -57,6 +57,8 @@ pub(super) struct Skbs<'k> {
     pub(super) programs: Programs,
     /// Who lets packets of netfilter's queues go on.
     pub(super) verdicts: Verdicts,
+    /// Frames that are being offered to queues.
+    pub(super) offers: super::refused::Offers,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
     /// The device of the neighbour that answers, by CPU.
@@ -79,6 +81,7 @@ impl Tracker for Skbs<'_> {
         self.received.clear();
         self.resolved.clear();
         self.owners.forget();
+        self.offers.forget();
     }
 }
 
@@ -147,6 +150,8 @@ impl Skbs<'_> {
                 frame: None,
                 sock: 0,
                 instead: false,
+                tells: false,
+                merged: false,
                 late: false,
                 hops: 0,
                 gso_size: 0,
