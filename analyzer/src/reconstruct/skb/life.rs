@@ -78,7 +78,7 @@ pub struct Life {
     pub merged: bool,
     /// Of an original, its last frame.
     pub frame: Option<Frame>,
-    /// An original first seen when it was sent again: its bytes were sent before its first event.
+    /// An original first seen when it was sent again, or cut since: where its bytes end its first frame does not tell.
     pub late: bool,
     /// Device entries.
     pub hops: u32,

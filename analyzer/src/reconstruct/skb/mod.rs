@@ -23,6 +23,7 @@ mod again;
 mod deaths;
 mod devices;
 mod fclone;
+mod flight;
 mod frees;
 mod identity;
 mod life;

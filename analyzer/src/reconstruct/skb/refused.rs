@@ -47,11 +47,21 @@ pub(super) const TELL: [&str; 9] = [
 /// Without ACKs (no carrier) nothing merges originals before a retransmission timer runs out, ns: TCP_RTO_MIN less a jiffy at 250 Hz.
 const TIMER_NS: i64 = 196_000_000;
 
+/// A frame that is being offered.
+#[derive(Debug, Clone, Copy)]
+struct Offer {
+    /// Within how many drivers' calls.
+    depth: usize,
+    frame: SkbId,
+    /// It came in somewhere before.
+    left: bool,
+}
+
 /// Frames that are being offered to queues, and who was refused.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
-    /// By context: within how many drivers' calls, and the frame.
-    open: FxHashMap<i64, Vec<(usize, SkbId)>>,
+    /// By context.
+    open: FxHashMap<i64, Vec<Offer>>,
     /// By socket, its original that was refused last: address and life.
     refused: FxHashMap<u64, (u64, SkbId)>,
 }
@@ -61,10 +71,13 @@ impl Offers {
     pub fn forget(&mut self) {
         self.open.clear();
     }
+    /// Whether a frame is being offered that had not left before; a driver that drops it may have let it in at its other end (veth).
     fn hold(&self, context: i64, frame: SkbId) -> bool {
-        self.open
+        let of = self
+            .open
             .get(&context)
-            .is_some_and(|of| of.iter().any(|o| o.1 == frame))
+            .and_then(|of| of.iter().find(|o| o.frame == frame));
+        of.is_some_and(|o| !o.left)
     }
 }
 
@@ -97,12 +110,13 @@ impl Skbs<'_> {
         };
         // What waited for a neighbour or a verdict is queued by who asks nobody.
         let waited = self.resolved.get(usize::from(e.cpu)).copied().flatten().is_some() || self.verdicts.speaks(e);
-        let depth = self.stacks.depth(e.cpu);
+        let (frame, depth) = (frame.id, self.stacks.depth(e.cpu));
+        let left = self.original_below(addr).and_then(|o| o.frame).is_none_or(|f| f.left);
         let of = self.offers.open.entry(context(e)).or_default();
         // What was offered before, by no driver that offers this, is answered.
-        of.retain(|o| o.0 < depth);
+        of.retain(|o| o.depth < depth);
         if !waited {
-            of.push((depth, frame.id));
+            of.push(Offer { depth, frame, left });
         }
     }
 
@@ -110,7 +124,7 @@ impl Skbs<'_> {
     pub(super) fn taken(&mut self, e: &Event<'_>, addr: u64) {
         let frame = self.open.get(&addr).map(|l| l.id);
         if let Some(of) = self.offers.open.get_mut(&context(e)) {
-            of.retain(|o| Some(o.1) != frame);
+            of.retain(|o| Some(o.frame) != frame);
         }
     }
 
@@ -135,8 +149,8 @@ impl Skbs<'_> {
             return;
         }
         let told = self.layout.tells_refused;
-        let first = Some(Frame { clone, left: false });
-        if let Some(o) = self.original_below(addr).filter(|o| o.frame == first) {
+        let of = |o: &&mut Life| o.frame.is_some_and(|f| f.clone == clone);
+        if let Some(o) = self.original_below(addr).filter(of) {
             (o.sent, o.tells, o.merged) = (false, tells, false);
             if o.instead && !told {
                 o.confidence = o.confidence.min(Confidence::Weak);
@@ -164,10 +178,7 @@ impl Skbs<'_> {
     /// A frame is sent again with an event, or its socket went on to another original: TCP had taken it for sent.
     fn taken_for_sent(&mut self, original: u64) {
         let told = self.layout.tells_refused;
-        let of = self
-            .open
-            .get_mut(&original)
-            .filter(|o| o.class == SkbClass::TxOriginal);
+        let of = self.open.get_mut(&original).filter(|o| o.class == SkbClass::TxOriginal);
         if let Some(o) = of.filter(|o| o.frame.is_some() && (told || !o.instead)) {
             o.sent = true;
         }

@@ -80,6 +80,8 @@ impl Skbs<'_> {
             if !left {
                 o.first = Some((e.ts, len));
             }
+            // Shorter, it was cut: its last bytes are another's now.
+            o.late |= left && o.first.is_some_and(|(_, had)| len < had);
             // Across a loss it may be another original at that address.
             let link = match o.last_ns < self.barrier {
                 true => link.min(Confidence::Weak),

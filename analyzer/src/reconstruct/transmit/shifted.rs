@@ -3,7 +3,7 @@
 //! In: the rows of `tx`, lives, samples. Out: the death of each original whose last byte was acknowledged.
 //!
 //! An ACK with selective acknowledgements may merge an original into its neighbour and free it (`tcp_shifted_skb`), or cut it
-//! (`tcp_match_skb_to_sack`), so that another one holds its last bytes. No event tells either, but the length of the ACK tells the option:
+//! (`tcp_match_skb_to_sack`), so that another one holds its last bytes; so does a retransmission of a part of it, which shows as a shorter frame. No event tells either, but the length of the ACK tells the option:
 //!
 //! ```text
 //! first frame ── ACK of the least length ──────────────── ACK that covers its last byte   freed there
@@ -149,14 +149,26 @@ fn first_of(samples: &[&SampleRow], at: usize) -> i64 {
 /// Originals die when their last byte is acknowledged: silently.
 pub fn acknowledged(identity: &mut Identity, sacks: &Sacks, rows: &[TxRow]) {
     let mut first: FxHashMap<SkbId, i64> = FxHashMap::default();
-    for sent in identity.clones.iter().filter(|_| !sacks.0.is_empty()) {
+    // When one was sent again as a shorter frame (`tcp_fragment`): its last bytes are another's since.
+    let mut shorter: FxHashMap<SkbId, i64> = FxHashMap::default();
+    let mut longest: FxHashMap<SkbId, u32> = FxHashMap::default();
+    for sent in &identity.clones {
         first.entry(sent.original).or_insert(sent.ts_ns);
+        let Some(len) = identity.life(sent.clone).and_then(|l| l.bytes) else {
+            continue;
+        };
+        let had = longest.entry(sent.original).or_insert(len);
+        if sent.again && len < *had {
+            shorter.entry(sent.original).or_insert(sent.ts_ns);
+        }
+        *had = len.max(*had);
     }
     for r in rows {
         let original = r.original.or_else(|| identity.original_of(r.skb_id));
         if let (Some(original), Some(acked)) = (original, r.t_ack_ns) {
             let from = first.get(&original).map_or(r.t_sched_ns, |t| r.t_sched_ns.min(*t));
-            let cut = r.connection.is_some_and(|c| sacks.within(c, from, acked));
+            let part = shorter.get(&original).is_some_and(|t| r.t_sched_ns < *t && *t <= acked);
+            let cut = part || r.connection.is_some_and(|c| sacks.within(c, from, acked));
             let label = if cut { Confidence::Weak } else { Confidence::Certain };
             identity.acked(original, acked, r.confidence.min(label));
         }

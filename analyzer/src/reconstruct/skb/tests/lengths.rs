@@ -29,7 +29,11 @@ fn told(f: &Facts) -> Vec<(SkbClass, Confidence)> {
 #[test]
 fn what_grew_may_be_the_same() {
     for len in [1526, 1532, 1563] {
-        assert_eq!(told(&leaves(&[], false, len)), [(SkbClass::Tx, Confidence::Weak)], "{len}");
+        assert_eq!(
+            told(&leaves(&[], false, len)),
+            [(SkbClass::Tx, Confidence::Weak)],
+            "{len}"
+        );
     }
 }
 
@@ -37,7 +41,10 @@ fn what_grew_may_be_the_same() {
 #[test]
 fn what_shrank_may_be_another() {
     let frees = ["skb:consume_skb", "skb:kfree_skb"];
-    let other = [(SkbClass::Tx, Confidence::Weak), (SkbClass::TxSegment, Confidence::Weak)];
+    let other = [
+        (SkbClass::Tx, Confidence::Weak),
+        (SkbClass::TxSegment, Confidence::Weak),
+    ];
     for (without, len) in [(&frees[..0], 1502), (&frees[..0], 9014), (&frees[..], 1526)] {
         assert_eq!(told(&leaves(without, false, len)), other, "{len}");
     }
@@ -47,7 +54,11 @@ fn what_shrank_may_be_another() {
 #[test]
 fn a_tag_is_no_doubt() {
     for len in [1514, 1518, 1522, 1510] {
-        assert_eq!(told(&leaves(&[], false, len)), [(SkbClass::Tx, Confidence::Certain)], "{len}");
+        assert_eq!(
+            told(&leaves(&[], false, len)),
+            [(SkbClass::Tx, Confidence::Certain)],
+            "{len}"
+        );
     }
     assert!(told(&leaves(&[], true, 1514)).iter().all(|l| l.1 == Confidence::Weak));
 }

@@ -75,7 +75,11 @@ fn what_was_lost_is_sent_again() {
 /// starts meanwhile, in the call that is refused, changes nothing.
 #[test]
 fn a_head_that_another_call_drops_was_sent() {
-    for (other, one) in [("net:net_dev_queue", false), ("net:net_dev_start_xmit", true), ("", true)] {
+    for (other, one) in [
+        ("net:net_dev_queue", false),
+        ("net:net_dev_start_xmit", true),
+        ("", true),
+    ] {
         let mut s = script();
         let v = [("skbaddr", N(Z + FCLONE)), ("len", N(166)), ("name", S("e"))];
         frame(&mut s, T, Z, 100);
@@ -131,7 +135,13 @@ fn a_socket_that_goes_on_took_it_for_sent() {
         frame(&mut s, T + MS, X, 100);
         freed(&mut s, T + MS + 1, X);
         if let Some(by) = next {
-            by.probe(&mut s, T + MS + 2, 0, SOFT, &[("snd_una", N(1000)), ("snd_nxt", N(1000))]);
+            by.probe(
+                &mut s,
+                T + MS + 2,
+                0,
+                SOFT,
+                &[("snd_una", N(1000)), ("snd_nxt", N(1000))],
+            );
             frame(&mut s, T + MS + 3, Y, 100);
         }
         softirq(&mut s, T + 9 * MS - 10);
@@ -174,5 +184,54 @@ fn of_an_unknown_socket_it_is_weak_after_a_timer() {
         let f = s.facts();
         assert!(same(&f, T + MS, T + ms * MS));
         assert_eq!(edge(&f, T + ms * MS).confidence, link, "{ms}");
+    }
+}
+
+/// A veth's driver lets it in at its other end, which is down, and says so.
+#[test]
+fn what_the_other_end_drops_is_told() {
+    for (rc, one) in [(1, true), (0, false)] {
+        let mut s = script();
+        frame(&mut s, T + MS, X, 100);
+        on(&mut s, T + MS + 1, "net:net_dev_start_xmit", 166, "e", 0);
+        on(&mut s, T + MS + 2, "net:netif_rx_entry", 152, "f", 0);
+        freed(&mut s, T + MS + 3, X);
+        on(&mut s, T + MS + 4, "net:net_dev_xmit", 166, "e", rc);
+        frame(&mut s, T + 3 * MS, X, 200);
+        assert_eq!(same(&s.facts(), T + MS, T + 3 * MS), one, "{rc}");
+    }
+}
+
+/// What is not of this socket adds up to what it sent: what was lost after it had been taken was sent all the same.
+#[test]
+fn what_was_taken_adds_up() {
+    let mut s = script();
+    probe(&mut s, T, 1000, 1000);
+    frame(&mut s, T + MS, X, 100);
+    taken(&mut s, T + MS + 5, X);
+    frame(&mut s, T + 2 * MS, Z, 100);
+    freed(&mut s, T + 3 * MS, X);
+    again(&mut s, T + 4 * MS, X, 100, 1);
+    probe(&mut s, T + 5 * MS, 1000, 1100);
+    let f = s.facts();
+    assert!(same(&f, T + MS, T + 4 * MS));
+    assert_eq!(edge(&f, T + 4 * MS).confidence, Confidence::Strong);
+}
+
+/// Sent again in part it was cut: what its first frame had does not tell any more whether it is acknowledged.
+#[test]
+fn what_was_cut_may_be_acknowledged() {
+    for (part, link) in [(4344, Confidence::Strong), (1448, Confidence::Weak)] {
+        let mut s = script();
+        probe(&mut s, T, 1000, 1000);
+        frame(&mut s, T + MS, X, 4344);
+        probe(&mut s, T + 2 * MS, 1000, 5344);
+        again(&mut s, T + 3 * MS, X, part, 1);
+        probe(&mut s, T + 4 * MS, 1000, 5344);
+        again(&mut s, T + 6 * MS, X, part, 1);
+        probe(&mut s, T + 7 * MS, 2448, 5344);
+        let f = s.facts();
+        assert!(same(&f, T + MS, T + 6 * MS));
+        assert_eq!(edge(&f, T + 6 * MS).confidence, link, "{part}");
     }
 }

@@ -102,7 +102,10 @@ fn a_probe_is_none_where_as_many_timeouts_were_of_others() {
 fn a_reordering_timer_makes_it_weak() {
     let label = |fast: u64, slow: u64| {
         let rows = [Tlp, Fast].map(|class| row((class, Some(7))));
-        let recovery = [rose(7, "TcpExtTCPFastRetrans", fast), rose(7, "TcpExtTCPSlowStartRetrans", slow)];
+        let recovery = [
+            rose(7, "TcpExtTCPFastRetrans", fast),
+            rose(7, "TcpExtTCPSlowStartRetrans", slow),
+        ];
         let counters = [vec![counted(7, 1)], recovery.to_vec()].concat();
         by_counters(&rows, &counters).first().map(|(_, label)| *label)
     };

@@ -126,3 +126,34 @@ fn without_states_and_lengths_acks_tell() {
     assert_eq!(weak(&[(0, 200), (0, 0), (0, 400)]), [false, true, true]);
     assert_eq!(weak(&[(0, 0), (0, 200), (0, 400)]), [true; 3]);
 }
+
+/// Sent again as a shorter frame it was cut: the ACK of its last byte frees another one.
+#[test]
+fn what_is_sent_again_in_part_ends_weakly() {
+    for (part, weak) in [(4344, false), (1448, true)] {
+        let mut s = Sender::new(&[]);
+        requests(&mut s, 100_000, 3);
+        let t = BASE + 1_000_000;
+        ack(&mut s, t, 0, 52);
+        s.enter(t + 1000);
+        s.round(t + 1100, 4344);
+        let original = s.segment(t + 2000, TASK, 4344);
+        s.leave(t + 3000, 4344);
+        s.softirq_exit(t + 3100);
+        s.s.ev(t + 300_000, 0, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
+        s.again(t + 300_100, SOFT, original, part);
+        s.softirq_exit(t + 300_200);
+        ack(&mut s, t + 350_000, 4344, 52);
+        ack(&mut s, t + 390_000, 0, 52);
+        s.softirq_exit(t + 391_000);
+        let f = s.facts();
+        let of = |l: &&SkbRow| l.class == SkbClass::TxOriginal && l.skbaddr == original;
+        let ends: Vec<_> = f
+            .skbs
+            .iter()
+            .filter(of)
+            .map(|l| (l.death_kind, l.confidence == Confidence::Weak))
+            .collect();
+        assert_eq!(ends, [(DeathKind::InferredAcked, weak)], "{part}");
+    }
+}

@@ -42,18 +42,18 @@ fn run(bench: &mut Bench) -> anyhow::Result<()> {
     for n in 0..STREAMS {
         pairs.push(tcp_pair(&a, &b, ([10, 99, 1, 2], 7130 + n).into())?);
     }
-    let over = AtomicBool::new(false);
+    let over = &AtomicBool::new(false);
     std::thread::scope(|s| {
         let mut actors = vec![];
         for (client, server) in &pairs {
             let other = Place { cpu: 1, fifo: 0 };
-            actors.push(spawn(s, "lab-reader", &b, other, || {
+            actors.push(spawn(s, "lab-reader", &b, other, move || {
                 let (mut buffer, mut server) = (vec![0; 4096], server);
                 while server.read(&mut buffer)? > 0 {}
                 Ok(())
             })?);
             let own = Place { cpu: 0, fifo: 0 };
-            actors.push(spawn(s, "lab-sender", &a, own, || {
+            actors.push(spawn(s, "lab-sender", &a, own, move || {
                 let mut client = client;
                 while !over.load(Ordering::Acquire) {
                     client.write_all(&[b'x'; MESSAGE])?;
@@ -87,7 +87,9 @@ fn ways(a: &Netns, b: &Netns) -> anyhow::Result<()> {
         b.ip("link set vb up")?;
         std::thread::sleep(AWAY);
     }
-    if a.tc("qdisc add dev va root handle 1: tbf rate 800kbit burst 1600 limit 30kb").is_ok() {
+    if a.tc("qdisc add dev va root handle 1: tbf rate 800kbit burst 1600 limit 30kb")
+        .is_ok()
+    {
         if a.tc("qdisc add dev va parent 1:1 pfifo_head_drop limit 4").is_ok() {
             std::thread::sleep(LONG);
         }
