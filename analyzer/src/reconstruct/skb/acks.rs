@@ -21,11 +21,13 @@ use std::collections::VecDeque;
 use netmortem_formats::sockaddr::SockAddr;
 use netmortem_formats::tracepoints::kfree_skb::KfreeSkb;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
+use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use rustc_hash::FxHashMap;
 
 use super::fclone::Layout;
+use super::flight::Flight;
 use super::life::Life;
 use crate::ingest::{GapRow, Trace};
 use crate::name::Name;
@@ -37,13 +39,6 @@ type Socket = (SockAddr, SockAddr, u64);
 
 /// Most that Ethernet with a VLAN tag, IP and TCP put before the payload of a frame.
 const HEADERS: u32 = 18 + 140;
-/// What is in front of the payload of a segment without SACK blocks: IPv4 or IPv6, with or without timestamps, on a device
-/// without a link header, with Ethernet's, and with a VLAN tag.
-const SIZES: [u64; 12] = [40, 52, 60, 72, 54, 66, 74, 86, 58, 70, 78, 90];
-/// Frames kept at most.
-const FRAMES: usize = 4096;
-/// Hops of one frame through this host, among those queued meanwhile.
-const HOPS: usize = 16;
 /// Most that options add to a segment that is sent again.
 const OPTIONS: u32 = 40;
 
@@ -170,7 +165,7 @@ impl Flow {
         }
     }
     /// What a probe that shows `nxt` too tells of the time since the one before it.
-    fn standing(&self, nxt: u32, ts: i64, frames: &VecDeque<Frame>) -> Standing {
+    fn standing(&self, nxt: u32, ts: i64, frames: &Flight) -> Standing {
         let mut s = Standing {
             over_ns: self.over_ns.unwrap_or(i64::MIN),
             ..Standing::UNTOLD
@@ -186,50 +181,11 @@ impl Flow {
         }
         s.part = (behind.first_ns, una.wrapping_sub(behind.nxt));
         let brought = until.wrapping_sub(behind.nxt);
-        if let Some(first) = cut(frames, (behind.last_ns, until_ns), brought, s.part.1) {
+        if let Some(first) = frames.cut((behind.last_ns, until_ns), brought, s.part.1) {
             (s.over_ns, s.sent_ns) = (s.over_ns.max(first), s.sent_ns.min(first - 1));
         }
         s
     }
-}
-
-/// The first frame of an original.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    ts: i64,
-    addr: u64,
-    len: u32,
-    dev: Name,
-    /// A queue dropped it: TCP may count it as not sent.
-    dropped: bool,
-}
-
-/// The first frame between two times with bytes that are not acknowledged, when `part` bytes are of those that the frames
-/// brought: all of them were this socket's if they add up to `bytes`, with headers of one size.
-fn cut(frames: &VecDeque<Frame>, (from, to): (i64, i64), bytes: u32, part: u32) -> Option<i64> {
-    // Those before the oldest may not be known.
-    frames.front().filter(|f| f.ts <= from)?;
-    let at = frames.partition_point(|f| f.ts <= from);
-    let window = || frames.range(at..).take_while(|f| f.ts < to);
-    // With what was dropped, or without.
-    let whole = first_of(&window, bytes, part);
-    whole.or_else(|| first_of(&|| window().filter(|f| !f.dropped), bytes, part))
-}
-
-/// The same of these frames.
-fn first_of<'f, I: Iterator<Item = &'f Frame>>(of: &impl Fn() -> I, bytes: u32, part: u32) -> Option<i64> {
-    let (n, all) = of().fold((0u64, 0u64), |(n, all), f| (n + 1, all + u64::from(f.len)));
-    let headers = all.checked_sub(bytes.into())?;
-    let each = headers
-        .checked_div(n)
-        .filter(|h| h * n == headers && SIZES.contains(h))?;
-    let each = u32::try_from(each).ok()?;
-    let mut end = 0u32;
-    let first = of().find(|f| {
-        end = end.saturating_add(f.len.saturating_sub(each));
-        end > part
-    });
-    first.map(|f| f.ts)
 }
 
 /// The walk.
@@ -241,7 +197,7 @@ struct Acks {
     /// Whether any socket was probed: the recording tells ACKs.
     probed: bool,
     /// First frames of originals, by time.
-    frames: VecDeque<Frame>,
+    frames: Flight,
     /// Probes have the socket's address.
     addressed: bool,
 }
@@ -288,28 +244,6 @@ impl Acks {
         }
         f.send(p.snd_nxt, ts);
         f.acknowledge(p.snd_una, ts);
-    }
-
-    /// A frame above an original is queued that is not sent again.
-    fn first(&mut self, frame: Frame) {
-        // Sent on by a bridge, the same frame is queued again, on another device.
-        let mut recent = self.frames.iter().rev().take(HOPS);
-        let last = recent.find(|f| f.addr == frame.addr);
-        if last.is_some_and(|f| f.len == frame.len && f.dev != frame.dev) {
-            return;
-        }
-        if self.frames.len() >= FRAMES {
-            self.frames.pop_front();
-        }
-        self.frames.push_back(frame);
-    }
-
-    /// A frame is dropped that waited in a queue.
-    fn dropped(&mut self, addr: u64) {
-        let mut recent = self.frames.iter_mut().rev().take(HOPS);
-        if let Some(f) = recent.find(|f| f.addr == addr) {
-            f.dropped = true;
-        }
     }
 
     fn again(&mut self, index: u32, of: Socket, state: Option<i32>) {
@@ -377,16 +311,13 @@ pub fn told(trace: &Trace<'_>, layout: &Layout) -> Vec<(u32, Standing)> {
     let of = layout.clone();
     routes.on::<NetDevQueue<'static>>(schema, move |t, e, p| {
         if of.is_companion(p.skbaddr) && of.resent(e.index).is_none() {
-            t.first(Frame {
-                ts: e.ts,
-                addr: p.skbaddr,
-                len: p.len,
-                dev: Name::new(p.name),
-                dropped: false,
-            });
+            t.frames.first(e, p.skbaddr, p.len, Name::new(p.name));
+        } else {
+            t.frames.answered(e);
         }
     });
-    routes.on::<KfreeSkb<'static>>(schema, |t, _, p| t.dropped(p.skbaddr));
+    routes.on::<QdiscEnqueue<'static>>(schema, |t, _, p| t.frames.taken(p.skbaddr));
+    routes.on::<KfreeSkb<'static>>(schema, |t, e, p| t.frames.dropped(e, p.skbaddr));
     routes.on::<TcpRetransmitSkb<'static>>(schema, |t, e, p| {
         if let Some(of) = t.socket(&p) {
             t.again(e.index, of, p.state);

@@ -163,7 +163,7 @@ impl Skbs<'_> {
             }
             let link = if after_loss { link.min(Confidence::Weak) } else { link };
             if kind == DeathKind::Dropped && life.phase == Phase::TxQueued {
-                self.not_left(addr, id);
+                self.refused(e, addr, id, life.last_dev);
             }
             self.put(life.row(kind, Some(e.ts), location, link));
         }

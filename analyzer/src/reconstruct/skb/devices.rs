@@ -7,8 +7,10 @@
 use netmortem_formats::Capture;
 use rustc_hash::FxHashMap;
 
+use super::refused::TELL;
 use crate::links::TUNNELS;
 use crate::name::Name;
+use crate::reconstruct::xmits::NOQUEUE;
 use crate::snapshots::{field, lines};
 
 /// Those of them that encrypt in a worker or by a callback: what they were given is queued again later.
@@ -24,13 +26,17 @@ pub(super) struct Does {
     /// One of them does.
     pub some: bool,
     /// One of them, of another namespace, does not.
-    not: bool,
+    pub not: bool,
 }
 
 impl Does {
     fn note(&mut self, does: bool) {
         self.some |= does;
         self.not |= !does;
+    }
+    /// None of them does, as far as it is known of any.
+    pub fn none(self) -> bool {
+        self.not && !self.some
     }
     /// Every one of them does.
     pub fn all(self) -> bool {
@@ -53,6 +59,10 @@ pub(super) struct Kind {
     pub user: Does,
     /// Its frames have no link-layer header.
     bare: Does,
+    /// Its queues tell the sender of what they drop.
+    pub tells: Does,
+    /// It has no queue.
+    pub queueless: Does,
     /// Devices of several namespaces have the name.
     pub shared: bool,
 }
@@ -66,6 +76,7 @@ impl Devices {
     pub fn read(capture: &Capture) -> Devices {
         let mut devices = Devices::default();
         let mut spaces: FxHashMap<Name, &str> = FxHashMap::default();
+        let mut names: FxHashMap<(&str, &str), Name> = FxHashMap::default();
         for line in lines(capture, "links", |_| true) {
             let Some(name) = field(line, "name").map(|n| Name::new(n.as_bytes())) else {
                 continue;
@@ -79,7 +90,21 @@ impl Devices {
             of.ifb.note(kind == "ifb");
             of.user.note(kind == "tun");
             of.bare.note(field(line, "type").is_some_and(|t| BARE.contains(&t)));
+            if let Some(qdisc) = field(line, "qdisc") {
+                of.tells.note(TELL.contains(&qdisc));
+                of.queueless.note(qdisc == NOQUEUE);
+            }
             of.shared |= *spaces.entry(name).or_insert(netns) != netns;
+            if let Some(ifindex) = field(line, "ifindex") {
+                names.insert((netns, ifindex), name);
+            }
+        }
+        for line in lines(capture, "qdiscs", |_| true) {
+            let of = field(line, "netns").zip(field(line, "ifindex"));
+            let of = of.and_then(|of| devices.0.get_mut(names.get(&of)?));
+            if let Some((of, kind)) = of.zip(field(line, "kind")) {
+                of.tells.note(TELL.contains(&kind));
+            }
         }
         devices
     }

@@ -156,7 +156,7 @@ fn hashed(trace: &Trace<'_>) -> bool {
 }
 
 /// The thread, or below 0 the CPU in interrupts.
-fn context(e: &Event<'_>) -> i64 {
+pub(super) fn context(e: &Event<'_>) -> i64 {
     if e.in_task() {
         e.pid.into()
     } else {

@@ -33,7 +33,6 @@ use super::forwarded::Forwarded;
 use super::frees::Frees;
 use super::owners::Doing;
 use super::programs::ByProgram;
-use super::refused::NET_XMIT_DROP;
 use super::stack::Stacks;
 use super::tables::{DeathKind, HopRow, SkbClass, SkbRow};
 use super::tracker::Skbs;
@@ -180,6 +179,7 @@ pub fn identify(trace: &Trace<'_>, capture: &Capture) -> Identity {
         programs: super::programs::Programs::default(),
         verdicts: super::verdicts::Verdicts::default(),
         forwards: super::forwarded::Forwards::default(),
+        offers: super::refused::Offers::default(),
         received: Vec::new(),
         resolved: Vec::new(),
         frees_recorded: FREES.iter().all(|f| trace.info.recorded(f)),
@@ -220,9 +220,7 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
     r.on::<NetDevXmit<'static>>(s, |t, e, p| {
         if let Some(id) = t.stacks.xmit_end(e.cpu, p.skbaddr) {
             t.mark(e, id);
-            if p.rc == NET_XMIT_DROP {
-                t.not_left(p.skbaddr, id);
-            }
+            t.answered(e, p.skbaddr, id, (p.rc, Name::new(p.name)));
         }
     });
     r.on::<NetifRxEntry<'static>>(s, |t, e, p| {
@@ -268,7 +266,10 @@ fn routes<'k>(trace: &Trace<'_>) -> Routes<Skbs<'k>> {
         t.write_queue(e, p.skbaddr, None, p.skaddr);
         t.owned(e, p.skbaddr, p.skaddr);
     });
-    r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
+    r.on::<QdiscEnqueue<'static>>(s, |t, e, p| {
+        t.taken(e, p.skbaddr);
+        t.in_qdisc(e, p.skbaddr);
+    });
     r.on::<QdiscDequeue<'static>>(s, |t, e, p| t.in_qdisc(e, p.skbaddr));
     r.on::<NeighUpdate<'static>>(s, |t, e, p| t.resolved(e, Some(Name::new(p.dev))));
     r.on::<NeighUpdateDone<'static>>(s, |t, e, _| t.resolved(e, None));

@@ -72,9 +72,13 @@ pub struct Life {
     pub sock: u64,
     /// Of an original, that one which had been sent was taken for gone when it came.
     pub instead: bool,
+    /// Of an original, that TCP was told that a queue refused its last frame, as far as the queue's kind tells.
+    pub tells: bool,
+    /// Of such a one, that one of its socket's grew since.
+    pub merged: bool,
     /// Of an original, its last frame.
     pub frame: Option<Frame>,
-    /// An original first seen when it was sent again: its bytes were sent before its first event.
+    /// An original first seen when it was sent again, or cut since: where its bytes end its first frame does not tell.
     pub late: bool,
     /// Device entries.
     pub hops: u32,

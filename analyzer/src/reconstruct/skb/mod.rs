@@ -23,6 +23,7 @@ mod again;
 mod deaths;
 mod devices;
 mod fclone;
+mod flight;
 mod forwarded;
 mod frees;
 mod identity;

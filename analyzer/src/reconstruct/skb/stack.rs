@@ -50,6 +50,10 @@ impl Stacks {
             .get(usize::from(cpu))
             .is_some_and(|s| s.xmit.iter().any(|(_, i)| *i == id))
     }
+    /// Within how many `ndo_start_xmit` the CPU is.
+    pub fn depth(&self, cpu: u16) -> usize {
+        self.0.get(usize::from(cpu)).map_or(0, |s| s.xmit.len())
+    }
     /// GRO entry.
     pub fn gro_begin(&mut self, cpu: u16, addr: u64, id: SkbId) {
         if let Some(s) = self.at(cpu) {

@@ -1,8 +1,10 @@
 mod again;
 mod forwarded;
+mod lengths;
 mod programs;
 mod refused;
 mod resent;
+mod told;
 mod verdicts;
 
 use super::tables::{BirthKind, DeathKind, SkbClass};

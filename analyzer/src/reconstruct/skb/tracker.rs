@@ -59,6 +59,8 @@ pub(super) struct Skbs<'k> {
     pub(super) verdicts: Verdicts,
     /// What forwarding took for each packet.
     pub(super) forwards: super::forwarded::Forwards,
+    /// Frames that are being offered to queues.
+    pub(super) offers: super::refused::Offers,
     /// The life of the last `netif_receive_skb`, by CPU.
     pub(super) received: Vec<Option<SkbId>>,
     /// The device of the neighbour that answers, by CPU.
@@ -82,6 +84,7 @@ impl Tracker for Skbs<'_> {
         self.received.clear();
         self.resolved.clear();
         self.owners.forget();
+        self.offers.forget();
     }
 }
 
@@ -151,6 +154,8 @@ impl Skbs<'_> {
                 frame: None,
                 sock: 0,
                 instead: false,
+                tells: false,
+                merged: false,
                 late: false,
                 hops: 0,
                 gso_size: 0,

@@ -4,6 +4,7 @@ use super::acks::Fate;
 use super::identity::Sent;
 use super::life::{Frame, Life, Phase};
 use super::owners::Doing;
+use super::refused::told;
 use super::tables::{BirthKind, SkbClass};
 use super::tracker::Skbs;
 use crate::confidence::Confidence;
@@ -17,6 +18,8 @@ pub(super) const MOMENT_NS: i64 = 20_000;
 const LINK_HEADERS: [u32; 2] = [14, 18];
 /// What VLAN and MPLS tags add to a frame, or take from it, in a queue, bytes.
 const TAGS: u32 = 8;
+/// What more of them add, or the trailer of ESP where the card encrypts (`validate_xmit_xfrm`): a block of 16 as padding, 2 and 32 bytes.
+const TRAILER: u32 = 72;
 /// `truesize` of a pure ACK that this host sent to itself.
 const PURE_ACK: u32 = 2;
 
@@ -51,6 +54,9 @@ impl Skbs<'_> {
         let below = addr.wrapping_sub(self.layout.distance?);
         let resent = self.layout.resent(e.index);
         let sk = resent.map_or_else(|| self.sends_for(e), |s| s.sk);
+        if resent.is_some() {
+            self.sent_again(below, sk, len);
+        }
         let owners = &self.owners;
         let open = self.open.get_mut(&below).filter(|o| o.class == SkbClass::TxOriginal);
         let another = open.as_ref().is_some_and(|o| owners.another(o, sk));
@@ -62,6 +68,7 @@ impl Skbs<'_> {
             _ if another => None,
             // Without tcp_retransmit_skb nobody says whether it was sent again.
             Some(o) if o.sent && !self.layout.tells_resent => Some(Confidence::Weak),
+            Some(o) if !o.sent && o.frame.is_some() => Some(told(o, e.ts)),
             Some(o) if !o.sent || fate == Some(Fate::Alive) => Some(o.confidence),
             Some(o) if fate == Some(Fate::Untold) => Some(o.confidence.min(Confidence::Weak)),
             _ => None,
@@ -70,7 +77,11 @@ impl Skbs<'_> {
             let left = std::mem::replace(&mut o.sent, true);
             // What a queue dropped TCP may have taken for sent: then this is no first transmission.
             o.late |= !left && o.frame.is_some() && resent.is_some();
-            o.first = o.first.or(Some((e.ts, len)));
+            if !left {
+                o.first = Some((e.ts, len));
+            }
+            // Shorter, it was cut: its last bytes are another's now.
+            o.late |= left && o.first.is_some_and(|(_, had)| len < had);
             // Across a loss it may be another original at that address.
             let link = match o.last_ns < self.barrier {
                 true => link.min(Confidence::Weak),
@@ -105,7 +116,11 @@ impl Skbs<'_> {
     fn first_queue(&mut self, e: &Event<'_>, addr: u64, len: u32, dev: Name) {
         let original = self.original_of(e, addr, len);
         if let (Some(_), Some(distance)) = (original, self.layout.distance) {
-            self.owned(e, addr.wrapping_sub(distance), 0);
+            let below = addr.wrapping_sub(distance);
+            self.owned(e, below, 0);
+            if original.is_some_and(|(_, left, _)| !left) && self.layout.resent(e.index).is_none() {
+                self.went_on(below);
+            }
         }
         // Without the companions' place a frame whose original no event named may be one all the same.
         let class = match original {
@@ -197,6 +212,7 @@ impl Skbs<'_> {
             }
             None => self.first_queue(e, addr, len, dev),
         }
+        self.offered(e, addr);
     }
 
     /// Whether this queues what was received in the same softirq run, surely.
@@ -220,15 +236,29 @@ impl Skbs<'_> {
                 self.bare.insert(dev, network == 0);
             }
         }
-        let known = self.open.get(&addr).is_some_and(|l| match l.phase {
-            // What left a queue with another length is another packet at that address, as a segment that a token bucket made of one it freed.
-            Phase::TxQueued => l.last_dev != dev || l.last_len.is_none_or(|had| had.abs_diff(len) <= TAGS),
-            Phase::TxStarted => true,
-            _ => false,
-        });
-        if known {
-            self.touch(e, addr, Phase::TxStarted, Confidence::Certain);
+        let open = self.open.get(&addr);
+        let queued = open.filter(|l| l.phase == Phase::TxQueued && l.last_dev == dev);
+        let known = match queued.and_then(|l| l.last_len) {
+            // What left a queue with another length is another packet at that address, as a segment that a token bucket made of one it
+            // freed. A longer one may be the same, where its free would have been seen.
+            Some(had) if had.abs_diff(len) <= TAGS => Some(Confidence::Certain),
+            Some(had) if self.frees_recorded && len > had && len - had <= TRAILER => Some(Confidence::Weak),
+            Some(_) => None,
+            None => open
+                .filter(|l| matches!(l.phase, Phase::TxQueued | Phase::TxStarted))
+                .map(|_| Confidence::Certain),
+        };
+        let link = match (known, queued.is_some()) {
+            (Some(link), _) => link,
+            (None, true) => Confidence::Weak,
+            (None, false) => Confidence::Certain,
+        };
+        if known.is_some() {
+            self.touch(e, addr, Phase::TxStarted, link);
         } else {
+            if let Some(l) = self.open.get_mut(&addr).filter(|_| link == Confidence::Weak) {
+                l.confidence = l.confidence.min(link);
+            }
             // A segment built by software GSO or by a qdisc, or a packet queued before the recording began.
             self.birth(
                 e,
@@ -238,8 +268,11 @@ impl Skbs<'_> {
                 BirthKind::Inferred,
                 (dev, Some(len)),
             );
+            if let Some(l) = self.open.get_mut(&addr) {
+                l.confidence = l.confidence.min(link);
+            }
         }
-        self.hop(e, addr, "xmit", dev, len, Confidence::Certain);
+        self.hop(e, addr, "xmit", dev, len, link);
         if let Some(l) = self.open.get(&addr) {
             self.stacks.xmit_begin(e.cpu, addr, l.id);
         }

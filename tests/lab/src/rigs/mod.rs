@@ -98,6 +98,7 @@ pub const ALL: &[Rig] = &[
     tx::fast::RIG,
     tx::tbf_loss::RIG,
     tx::refused::RIG,
+    tx::untold::RIG,
 ];
 
 /// What a rig works with.

@@ -85,3 +85,75 @@ fn where_all_bare_acks_have_blocks_their_length_tells_nothing() {
     let mine: Vec<_> = f.skbs.iter().filter(of).map(|l| (l.death_kind, l.confidence)).collect();
     assert_eq!(mine, vec![(DeathKind::InferredAcked, Confidence::Weak); 3]);
 }
+
+/// Before 5.19 no event tells the congestion state, before 6.9 no probe its skb: one ACK that acknowledges nothing new is enough, and
+/// so is one with payload; what acknowledges something brings blocks, too, until all is acknowledged that was sent when the first came.
+#[test]
+fn without_states_and_lengths_acks_tell() {
+    // Segments that come: their payload, and how much they acknowledge.
+    let weak = |acks: &[(u64, u64)]| {
+        let mut s = Sender::new(&["tcp:tcp_cong_state_set"]);
+        for field in ["skbaddr", "skaddr"] {
+            s.s.drop_field("tcp:tcp_probe", field);
+        }
+        requests(&mut s, 100_000, 3);
+        let t = BASE + 1_000_000;
+        s.enter(t + 1000);
+        s.round(t + 1100, 600);
+        for n in 0..3 {
+            s.segment(t + 2000 + n * 100, TASK, 200);
+        }
+        s.leave(t + 3000, 600);
+        for (n, (payload, acked)) in (0..).zip(acks) {
+            s.probe(t + 40_000 + n * 1000, *acked, &[("data_len", N(*payload))]);
+        }
+        s.probe(t + 90_000, 0, &[]);
+        s.softirq_exit(t + 91_000);
+        let f = s.facts();
+        let sent = (t as i64 + 1000)..(t as i64 + 3000);
+        let of = |l: &&SkbRow| l.class == SkbClass::TxOriginal && sent.contains(&l.birth_ns);
+        let mine: Vec<_> = f.skbs.iter().filter(of).map(|l| (l.death_kind, l.confidence)).collect();
+        assert!(mine.iter().all(|m| m.0 == DeathKind::InferredAcked), "{mine:?}");
+        assert_eq!(mine.len(), 3);
+        mine.iter().map(|m| m.1 == Confidence::Weak).collect::<Vec<_>>()
+    };
+    assert_eq!(weak(&[(0, 600)]), [false; 3]);
+    assert_eq!(weak(&[(0, 200), (0, 400)]), [false; 3]);
+    // One that acknowledges nothing.
+    assert_eq!(weak(&[(0, 0), (0, 600)]), [true; 3]);
+    assert_eq!(weak(&[(100, 0), (0, 600)]), [true; 3]);
+    // A part of them before.
+    assert_eq!(weak(&[(0, 200), (0, 0), (0, 400)]), [false, true, true]);
+    assert_eq!(weak(&[(0, 0), (0, 200), (0, 400)]), [true; 3]);
+}
+
+/// Sent again as a shorter frame it was cut: the ACK of its last byte frees another one.
+#[test]
+fn what_is_sent_again_in_part_ends_weakly() {
+    for (part, weak) in [(4344, false), (1448, true)] {
+        let mut s = Sender::new(&[]);
+        requests(&mut s, 100_000, 3);
+        let t = BASE + 1_000_000;
+        ack(&mut s, t, 0, 52);
+        s.enter(t + 1000);
+        s.round(t + 1100, 4344);
+        let original = s.segment(t + 2000, TASK, 4344);
+        s.leave(t + 3000, 4344);
+        s.softirq_exit(t + 3100);
+        s.s.ev(t + 300_000, 0, SOFT, "irq:softirq_entry", &[("vec", N(1))]);
+        s.again(t + 300_100, SOFT, original, part);
+        s.softirq_exit(t + 300_200);
+        ack(&mut s, t + 350_000, 4344, 52);
+        ack(&mut s, t + 390_000, 0, 52);
+        s.softirq_exit(t + 391_000);
+        let f = s.facts();
+        let of = |l: &&SkbRow| l.class == SkbClass::TxOriginal && l.skbaddr == original;
+        let ends: Vec<_> = f
+            .skbs
+            .iter()
+            .filter(of)
+            .map(|l| (l.death_kind, l.confidence == Confidence::Weak))
+            .collect();
+        assert_eq!(ends, [(DeathKind::InferredAcked, weak)], "{part}");
+    }
+}

@@ -24,3 +24,4 @@ pub(super) mod tbf;
 pub(super) mod tbf_loss;
 pub(super) mod tlp;
 pub(super) mod tsq;
+pub(super) mod untold;
