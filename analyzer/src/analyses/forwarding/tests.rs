@@ -90,7 +90,12 @@ fn since_when_it_takes_long() {
     assert_eq!(of, [(590_000, Some(20_000)), (590_000, Some(20_000))]);
     let from = c.from_ns.unwrap();
     assert!((8_300 * MS..8_303 * MS).contains(&from), "{from}");
-    assert!(c.to_ns.is_none() && c.of_a_cpu > 0.29 && c.share > 0.97);
+    // 38 of 39 packets of 590 us, each 2 ms; the runs of the others, whose end is behind the next one's begin, are in NET_RX's time alone.
+    let near = |is: f64, expect: f64| (is - expect).abs() < 0.005;
+    assert!(
+        c.to_ns.is_none() && near(c.of_a_cpu, 0.2874) && near(c.share, 0.904),
+        "{c:?}"
+    );
     let l = line(&f);
     let begin = "forwarding took from wan0 to dmz0 p50 590.0 µs of a CPU a packet (n 2925; 20.0 µs at other times)";
     assert!(l.headline.starts_with(begin), "{}", l.headline);
