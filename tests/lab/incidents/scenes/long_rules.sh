@@ -18,7 +18,7 @@ plant() {
     } > "$dir/blocklist.nft"
 }
 traffic() {
-    ask requests 10.9.2.2 7118 8 gap=0.01 threads=3 &
+    ask requests 10.9.2.2 7118 8 new=1 gap=0.01 threads=6 &
     sleep 2.5
     router nft -f "$dir/blocklist.nft"
     wait
