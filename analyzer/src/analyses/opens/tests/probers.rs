@@ -34,7 +34,7 @@ fn facts() -> Facts {
 
 /// Which one is tried: no check's even distances.
 fn down(n: u32) -> bool {
-    n * n % 13 % 2 == 0
+    (n * n % 13).is_multiple_of(2)
 }
 
 /// The nth of the monitor, at the one that is down or at the other.
