@@ -1,6 +1,7 @@
 //! Attempts that fail beside work that goes well: nobody is known to have waited for them, and what they try was there for nobody in the recording.
 //!
 //! ```text
+//! probes  a monitor that probes others as well, and a balancer's check finds that end down, too     a standby ([`super::probers`]), whatever their number; else
 //! all: fewer than twenty attempts at that end, of one or two addresses
 //! pool    its process works by another address of that port, oftener than it tries this one     a server that is out
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
@@ -10,12 +11,14 @@
 //! this address by ICMP, which never got there while others did before and behind; attempts during which an answer of their process waited, of whose time they were a large part; what failed
 //! for want of a port; several of few, or a patient one, none of which was answered by ICMP, at an end at which a socket of this recording listens or that sent SYN-ACKs again: somebody is there; any where events were lost. Few attempts may hurt their own program: they are told, but nothing shows that anybody else misses what they try.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::checks::waited;
+use super::checks::{checks, waited};
+use super::probers::Probers;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
@@ -30,6 +33,8 @@ pub enum Aside {
     Many(u64),
     /// Attempts at that end, few in all.
     Few(u64),
+    /// Probes of other ends by its process that went well.
+    Probes(u64),
 }
 
 /// How attempts end where nobody is.
@@ -165,10 +170,16 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         let at = SocketAddr::new(ip, port);
         answers.contains(&at) || facts.spaces.listens(at)
     };
+    let there_is_none = |to: &End| !reached.contains_key(to) && !there(*to);
+    let probers = LazyCell::new(|| (Probers::of(facts), checks(facts)));
     for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains(key)) {
         let (to, pid) = *key;
         let Some((attempts, users)) = at.get(&to) else { continue };
         if *attempts >= FEW || users.len() >= USERS {
+            let probes = there_is_none(&to)
+                .then(|| probers.0.elsewhere(to, pid, &probers.1))
+                .flatten();
+            of.extend(probes.map(|n| (*key, Aside::Probes(n))));
             continue;
         }
         let sibling = most.get(&(pid, to.1)).filter(|s| s.1 >= rows.len());

@@ -28,13 +28,20 @@ const EVEN: f64 = 0.2;
 /// Fewest connections to other servers of the port, or that a prober closed.
 const OTHERS: usize = 3;
 
-/// Distances of attempts that are checks, ns, by end and process; waiting ones are in the distances.
-pub(super) struct Checks<'f>(&'f Facts, FxHashMap<(End, i32), i64>);
+/// Distances of attempts that are checks, ns, by end and process, and whether that serves by others; waiting ones are in the distances.
+pub(super) struct Checks<'f>(&'f Facts, FxHashMap<(End, i32), (i64, bool)>);
 
 impl Checks<'_> {
     /// Of an attempt.
     pub(super) fn of(&self, o: &OpenRow) -> Option<i64> {
-        self.1.get(&(o.to?, self.0.process(o.pid))).copied()
+        self.1.get(&(o.to?, self.0.process(o.pid))).map(|of| of.0)
+    }
+
+    /// Processes that check this end, and serve by other servers of its port.
+    pub(super) fn serving(&self, (address, port): End) -> impl Iterator<Item = i32> {
+        let at = move |(a, p): End| (a.to_canonical(), p) == (address, port);
+        let of = self.1.iter().filter(move |((to, _), (_, serves))| *serves && at(*to));
+        of.map(|((_, process), _)| *process)
     }
 }
 
@@ -70,7 +77,7 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
         let serves = others >= OTHERS.max(all.len()) && longest as f64 <= SHORT * every as f64;
         // One may be under way at the end.
         let prober = of(&closed, *pid) >= OTHERS && of(&closed, *pid).saturating_add(1) >= of(&opened, *pid);
-        ((serves || prober) && !waited.contains(&(*to, *pid))).then_some(((*to, *pid), every))
+        ((serves || prober) && !waited.contains(&(*to, *pid))).then_some(((*to, *pid), (every, serves)))
     };
     Checks(facts, tried.iter().filter_map(check).collect())
 }

@@ -33,6 +33,7 @@ mod on_the_way_back;
 mod orphans;
 mod piled;
 mod probed;
+mod probers;
 mod raced;
 mod rejected;
 mod scans;

@@ -12,6 +12,7 @@ mod listens;
 mod on_the_way_back;
 mod piled;
 mod probed;
+mod probers;
 mod raced;
 mod scans;
 mod translated;

@@ -7,6 +7,9 @@ pub(super) fn aside(of: &Aside) -> String {
     match of {
         Aside::Pool(other) => format!("while it works by {other} (inferred)"),
         Aside::Many(ends) => format!("one of {ends} ends that its program tries from there"),
+        Aside::Probes(n) => format!(
+            "as it probes others, {n} times well, while a check of another program finds it down, too (inferred)"
+        ),
         Aside::Few(_) => "and no answer is known to have waited for it".into(),
     }
 }

@@ -11,7 +11,7 @@ use crate::reconstruct::thread::Split;
 const S: i64 = 1_000_000_000;
 
 /// Every second one attempt to 10.0.0.2:8080 without an answer for a fifth of it; eight connections of the same thread to another at that port.
-fn facts() -> Facts {
+pub(super) fn facts() -> Facts {
     let mut f = refused(1, 0);
     let one: OpenRow = refused(1, 1).opens[0].clone();
     let to = |last: u8| Some(([10, 0, 0, last].into(), 8080));
