@@ -16,6 +16,7 @@ mod in_part;
 mod kernel;
 mod kinds;
 mod names;
+mod nobody;
 mod parity;
 mod paths;
 mod reopened;

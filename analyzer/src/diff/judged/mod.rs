@@ -9,6 +9,7 @@ pub(in crate::diff) mod kinds;
 pub(in crate::diff) mod mix;
 pub(in crate::diff) mod mixture;
 pub(in crate::diff) mod moved;
+pub(in crate::diff) mod nobody;
 mod one_kind;
 mod ranked;
 pub(in crate::diff) mod rates;

@@ -65,6 +65,9 @@ pub struct Rate {
     /// It changed beneath answers that did not.
     #[serde(skip)]
     pub(in crate::diff) unfelt: bool,
+    /// Of drops: where these packets were to go, if nobody is served there on either side.
+    #[serde(skip)]
+    pub(in crate::diff) nobodys: Option<String>,
     #[serde(skip)]
     more_is_worse: bool,
     #[serde(skip)]
@@ -343,6 +346,7 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
     let (b, a, least) = all.into_iter().max_by(|x, y| x.2.p.total_cmp(&y.2.p))?;
     Some(Rate {
         unfelt: false,
+        nobodys: None,
         metric: key.metric.clone(),
         meaning: key.meaning.to_owned(),
         kind: key.kind,

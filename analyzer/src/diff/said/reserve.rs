@@ -78,7 +78,7 @@ impl Judged<'_> {
         let rates = self
             .rates
             .iter()
-            .filter(|r| r.unfelt)
+            .filter(|r| r.unfelt && r.nobodys.is_none())
             .map(rate_line);
         let (behind, beneath) = (of(true), of(false).into_iter().chain(rates).collect());
         let said = |words: &str, all: Vec<String>| {
@@ -100,7 +100,19 @@ impl Judged<'_> {
             ),
             said("What differs beneath the answers is not felt in them", beneath),
         ];
-        all.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let nobodys = |r: &Rate| Some((r.nobodys.clone()?, rate_line(r)));
+        let mut places: Vec<(String, Vec<String>)> = vec![];
+        for (to, line) in self.rates.iter().filter_map(nobodys) {
+            match places.iter_mut().find(|p| p.0 == to) {
+                Some(p) => p.1.push(line),
+                None => places.push((to, vec![line])),
+            }
+        }
+        let dropped = places.into_iter().filter_map(|(to, lines)| {
+            let words = format!("Dropped on the way to {to}, where nobody was served before, nor is after");
+            said(&words, lines)
+        });
+        all.into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(" ")
     }
 
     /// Totals that moved by more than chance seemed to allow, and yet not certainly.
