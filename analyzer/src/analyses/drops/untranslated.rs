@@ -1,5 +1,5 @@
 //! Packets for which there was no route, while what else their connections sent to that address came to a server under another: an address translation (NAT,
-//! a service's) that was missing when they came.
+//! a service's) that was missing when they came, or the route to that server was.
 //!
 //! Needs `connections` with their peers: a packet keeps its skb from the sender's device to the server's socket, whatever netfilter writes into its headers.
 
@@ -13,7 +13,7 @@ use crate::reconstruct::tcp::tables::ConnectionRow;
 /// No route, where an address of a service is nobody's.
 const NO_ROUTE: &str = "IP_INNOROUTES";
 
-/// Both addresses, and what that is a sign of, where most of those whose socket is known were of such connections.
+/// Both addresses, and what that is a sign of, where most of them were of such connections.
 pub(super) fn untranslated(facts: &Facts, reason: &str, rows: &[&DropRow]) -> Option<String> {
     if reason != NO_ROUTE {
         return None;
@@ -31,9 +31,10 @@ pub(super) fn untranslated(facts: &Facts, reason: &str, rows: &[&DropRow]) -> Op
         *by.entry(ends).or_default() += 1;
     }
     let ((asked, is), n) = by.into_iter().max_by_key(|(ends, n)| (*n, std::cmp::Reverse(*ends)))?;
-    (n.saturating_mul(2) > owned.len()).then(|| {
+    (n.saturating_mul(2) > rows.len()).then(|| {
         format!(
-            "what else these connections sent to {asked} was translated and came to {is}: these came untranslated, so the address translation (NAT, a service's) of established connections was missing then, as while its rules are loaded anew in several steps (inferred)"
+            "what else these connections sent to {asked} was translated and came to {is}: either these came untranslated, as the address translation (NAT, a service's) of established connections was missing then, as while its rules are loaded anew in several steps, or the route to {} was (inferred)",
+            is.ip()
         )
     })
 }

@@ -176,7 +176,13 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         let (to, pid) = *key;
         let Some((attempts, users)) = at.get(&to) else { continue };
         if *attempts >= FEW || users.len() >= USERS {
-            let probes = there_is_none(&to)
+            // Whom else it fails may miss it.
+            let alone = || {
+                let who = tried.keys().filter(|(end, _)| *end == to).map(|(_, pid)| *pid);
+                who.filter(|other| *other != pid)
+                    .all(|other| probers.1.serving(to).any(|p| p == other))
+            };
+            let probes = (there_is_none(&to) && alone())
                 .then(|| probers.0.elsewhere(to, pid, &probers.1))
                 .flatten();
             of.extend(probes.map(|n| (*key, Aside::Probes(n))));

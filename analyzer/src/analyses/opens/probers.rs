@@ -4,9 +4,9 @@
 //! prober   ok A   refused B   ok A   ok A   refused B ...   one exchange a connection, and on at its own pace, whatever came of the last one
 //! balancer        refused B           refused B       ...   its check of a server that is down, while it serves by others
 //! ```
-//! Needs `opens`, `responses`, `turnarounds`. Inferred. It is one where all of these hold: its process serves nobody; at least half as many of its attempts elsewhere stood as fail here, and each of those connections had one
+//! Needs `opens`, `responses`, `turnarounds`. Inferred. It is one where all of these hold: its process serves nobody; at least half as many of its attempts at others of that port stood as fail here, and each of those connections had one
 //! exchange at most; after an attempt that failed it goes on no sooner than after one that stood (it does not try again, nor elsewhere in its place); a check of another program, which serves by other servers, finds that end
-//! down, too; and all of that from the begin of the recording to its end. Must not take for one: clients of a pool one of whose servers has just gone, who ask elsewhere at once, or whom a balancer still sends there.
+//! down, too, and no third one tries it; and all of that from the begin of the recording to its end. Must not take for one: clients of a pool one of whose servers has just gone, who ask elsewhere at once, or whom a balancer still sends there.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -64,7 +64,9 @@ impl<'f> Probers<'f> {
         let all = self.by.get(&process)?;
         let here = |o: &OpenRow| o.to.is_some_and(|(a, p)| (a.to_canonical(), p) == to);
         let failed: Vec<&OpenRow> = all.iter().copied().filter(|o| here(o)).collect();
-        let stood: Vec<&OpenRow> = all.iter().copied().filter(|o| o.end == OpenEnd::Established).collect();
+        let probed =
+            |o: &&OpenRow| o.end == OpenEnd::Established && !here(o) && o.to.is_some_and(|(_, port)| port == to.1);
+        let stood: Vec<&OpenRow> = all.iter().copied().filter(probed).collect();
         let short = |o: &OpenRow| {
             let exchanges = o.connection.and_then(|c| self.exchanges.get(&c));
             exchanges.is_none_or(|n| *n <= 1)
@@ -105,7 +107,8 @@ fn steady(all: &[&OpenRow], here: impl Fn(&OpenRow) -> bool) -> bool {
     let at = |of: &[i64], part: usize| of.get(of.len() / part).copied();
     let alike = |part: usize| {
         let both = at(&failed, part).zip(at(&stood, part));
-        both.is_some_and(|(failed, stood)| failed.saturating_mul(PAUSES) >= stood)
+        // Where attempts overlap nothing tells which came after which.
+        both.is_some_and(|(failed, stood)| failed > 0 && stood > 0 && failed.saturating_mul(PAUSES) >= stood)
     };
     failed.len().min(stood.len()) >= LEAST && alike(2) && alike(4)
 }

@@ -2,7 +2,7 @@
 //!
 //! Needs `tx`, `tcp_samples`, `tcp_states`, `retransmits`; the routes of the recording tell which one sets it. A congestion control that is not told of a loss lets a window that
 //! is full grow each round trip, by one segment at least; what it may never exceed is `snd_cwnd_clamp`, which a route's metric `cwnd` with `lock` sets (net/ipv4/tcp_metrics.c
-//! `tcp_init_metrics`), or a program of BPF. Not judged: controls that set their window themselves, sockets of which anything was sent again or whose state was not Open, and
+//! `tcp_init_metrics`), or a program of BPF; vegas may leave it where it is by design. Not judged: BBR, which sets its window itself, sockets of which anything was sent again or whose state was not Open, and
 //! recordings that lost events.
 
 use std::collections::BTreeMap;

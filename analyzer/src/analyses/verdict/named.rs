@@ -100,7 +100,7 @@ fn clamped(t: &Transmit) -> Option<String> {
         n => (format!("{n} connections"), "they sent", "them"),
     };
     let route = c.route.as_ref().map_or_else(
-        || "a route's metric (cwnd with lock) or a program of BPF clamps it (inferred)".to_owned(),
+        || "a route's metric (cwnd with lock) or a program of BPF clamps it, or its congestion control holds it there by delay, as vegas does (inferred)".to_owned(),
         |to| format!("the route {to} has cwnd {}", c.cwnd),
     );
     let others = c.others.map_or_else(String::new, |n| {

@@ -140,13 +140,19 @@ impl Refused {
                 all.entry(c).or_default().push(r.time_ns);
             }
         }
+        all.values_mut().for_each(|times| times.sort_unstable());
         Refused(all)
     }
     /// Whether a segment was answered so.
     fn one(&self, row: &DropRow) -> bool {
         let came = row.owner.and_then(|o| self.0.get(&o.connection?));
-        let answers = |ns: &i64| ANSWERED_NS.contains(&ns.saturating_sub(row.time_ns));
-        came.is_some_and(|times| times.iter().any(answers))
+        let first = |times: &Vec<i64>| {
+            let after = times.partition_point(|ns| ns.saturating_sub(row.time_ns) < *ANSWERED_NS.start());
+            times
+                .get(after)
+                .is_some_and(|ns| ANSWERED_NS.contains(&ns.saturating_sub(row.time_ns)))
+        };
+        came.is_some_and(first)
     }
 }
 

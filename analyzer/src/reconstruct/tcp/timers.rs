@@ -111,10 +111,9 @@ pub(super) fn by_counters(rows: &[Again], counters: &[CounterRow]) -> Vec<(usize
             false => Confidence::Weak,
         })
     };
+    let labels: FxHashMap<u64, Confidence> = (seen.iter())
+        .filter_map(|(netns, of)| Some((*netns, label(*netns, *of)?)))
+        .collect();
     let all = rows.iter().enumerate().filter(|(_, r)| guessed(r.class) && !r.synack);
-    let named = all.filter_map(|(at, r)| {
-        let netns = r.place?;
-        Some((at, label(netns, *seen.get(&netns)?)?))
-    });
-    named.collect()
+    all.filter_map(|(at, r)| Some((at, *labels.get(&r.place?)?))).collect()
 }

@@ -116,11 +116,16 @@ fn left(samples: &[&SampleRow], again: &[i64]) -> Set {
     let mut set = Set::default();
     // Until so much is acknowledged.
     let mut until: Option<u32> = None;
+    // What is acknowledged, and the first probe that showed it: since then nothing was.
+    let (mut una, mut since) = (None, i64::MIN);
     for (at, s) in samples.iter().enumerate() {
+        if una != Some(s.snd_una) {
+            (una, since) = (Some(s.snd_una), s.time_ns);
+        }
         if until.is_some_and(|u| s.snd_una.wrapping_sub(u) < 1 << 31) {
             until = None;
             // This one came behind.
-            set.push((s.time_ns - 1, false));
+            set.push((s.time_ns.saturating_sub(1), false));
         }
         let next = samples.get(at + 1);
         // A probe shows what was acknowledged before its own segment.
@@ -129,21 +134,13 @@ fn left(samples: &[&SampleRow], again: &[i64]) -> Set {
         let resends = resent.is_some_and(|t| next.is_none_or(|n| t < n.time_ns));
         let left = nothing_new || resends;
         if left && until.is_none() {
-            set.push((first_of(samples, at), true));
+            set.push((since, true));
         }
         if left {
             until = Some(s.snd_nxt);
         }
     }
     set
-}
-
-/// The first probe that showed what this one shows as acknowledged: since then nothing was.
-fn first_of(samples: &[&SampleRow], at: usize) -> i64 {
-    let una = samples.get(at).map(|s| s.snd_una);
-    let before = samples.get(..=at).unwrap_or_default().iter().rev();
-    let first = before.take_while(|s| Some(s.snd_una) == una).last();
-    first.map_or(i64::MIN, |s| s.time_ns)
 }
 
 /// Originals die when their last byte is acknowledged: silently.
