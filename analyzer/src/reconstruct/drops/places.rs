@@ -12,7 +12,7 @@ use netmortem_formats::event_format::{ValueTable, ValueTableKind};
 use rustc_hash::FxHashMap;
 
 use super::tables::DropRow;
-use crate::counters::tables::CounterRow;
+use crate::counters::tables::{CounterRow, risen};
 use crate::ingest::Schema;
 
 /// Where qdisc drops are freed one after the other, as fragments of a packet are, too; and where a compiler has that inlined. What classifiers of egress drop
@@ -167,12 +167,11 @@ pub fn looks_up(location: Option<&str>) -> bool {
     location.is_some_and(|l| LOOKS_UP.contains(&l.split('.').next().unwrap_or(l)))
 }
 
-/// By how much these counters rose, in all namespaces (what stays 0 has no row); `None`: counters were not read both times, or not these in some namespace.
+/// By how much these counters rose together, in all namespaces; `None`: as [`risen`] says of one of them.
 fn rise(counters: &[CounterRow], names: &[&str]) -> Option<u64> {
-    let read = |c: &&CounterRow| ["snmp", "netstat"].contains(&c.source) && c.start.is_some() && c.end.is_some();
-    counters.iter().find(read)?;
-    let mut rows = counters.iter().filter(|c| names.contains(&c.name.as_str()));
-    rows.try_fold(0u64, |sum, c| Some(sum.saturating_add(c.end?.checked_sub(c.start?)?)))
+    names
+        .iter()
+        .try_fold(0u64, |sum, name| Some(sum.saturating_add(risen(counters, name)?)))
 }
 
 /// Whether the kernel counted, in each namespace, a message to the sender for each packet that was too big.
