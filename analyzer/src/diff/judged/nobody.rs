@@ -110,34 +110,39 @@ fn to(f: &Facts, turns: &FxHashMap<SkbId, SocketAddr>, d: &DropRow) -> Option<Pl
     }
 }
 
-/// Dropped packets of a rate, by where they were to go.
-fn dropped(all: &[Recording<'_>], metric: &str) -> BTreeMap<Option<Place>, f64> {
-    let mut out: BTreeMap<Option<Place>, f64> = BTreeMap::new();
+/// Dropped packets by where they were to go.
+type Dropped = BTreeMap<Option<Place>, f64>;
+
+/// Those of each rate.
+fn dropped(all: &[Recording<'_>]) -> BTreeMap<String, Dropped> {
+    let mut out: BTreeMap<String, Dropped> = BTreeMap::new();
     for r in all {
         let turns = r.facts.udp_turns.iter().filter_map(|t| Some((t.skb_id?, t.to?)));
         let turns: FxHashMap<SkbId, SocketAddr> = turns.collect();
         let own = r.facts.drops.iter().filter(|d| r.has(d.time_ns));
-        for d in own.filter(|d| drop_metric(r, d).as_deref() == Some(metric)) {
-            *out.entry(to(r.facts, &turns, d)).or_default() += 1.0;
+        for (metric, d) in own.filter_map(|d| Some((drop_metric(r, d)?, d))) {
+            let of = out.entry(metric).or_default();
+            *of.entry(to(r.facts, &turns, d)).or_default() += 1.0;
         }
     }
     out
 }
 
 /// Where these are of nobody's, in words; `None`: they may be of somebody's.
-fn nobodys(rate: &Rate, sides: [&[Recording<'_>]; 2], known: &[Side; 2]) -> Option<String> {
+fn nobodys(rate: &Rate, drops: &[BTreeMap<String, Dropped>; 2], known: &[Side; 2]) -> Option<String> {
     let [b, a] = known;
     let alone = |at: &Place| {
         let often = |side: &Side| side.asked.get(at).copied().unwrap_or(0.0);
         let served = b.served.contains(at) || a.served.contains(at);
         !served && !a.busy.contains(at) && often(b) > 0.0 && often(a) > 0.0 && often(a) <= ALIKE * often(b)
     };
-    let [of_b, of_a] = sides.map(|side| dropped(side, &rate.metric));
-    let rest = |of: &BTreeMap<Option<Place>, f64>, out_of: f64| {
+    let none = Dropped::default();
+    let [of_b, of_a] = drops.each_ref().map(|side| side.get(&rate.metric).unwrap_or(&none));
+    let rest = |of: &Dropped, out_of: f64| {
         let others = of.iter().filter(|(at, _)| !at.as_ref().is_some_and(alone));
         others.map(|(_, n)| n).sum::<f64>() / out_of.max(1.0)
     };
-    let left = rest(&of_a, rate.after.out_of) - rest(&of_b, rate.before.out_of);
+    let left = rest(of_a, rate.after.out_of) - rest(of_b, rate.before.out_of);
     if left * rate.difference.signum() > REST * rate.difference.abs() {
         return None;
     }
@@ -156,9 +161,9 @@ pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]
     if !rates.iter().any(judged) || all().any(|r| r.by_port || !r.facts.gaps.is_empty()) {
         return;
     }
-    let known = sides.map(Side::of);
+    let (known, drops) = (sides.map(Side::of), sides.map(dropped));
     for r in rates.iter_mut().filter(|r| judged(r)) {
-        if let Some(places) = nobodys(r, sides, &known) {
+        if let Some(places) = nobodys(r, &drops, &known) {
             (r.outcome, r.unfelt) = (Outcome::Changed, true);
             r.nobodys = Some(places);
         }
