@@ -166,3 +166,29 @@ pub fn listed(texts: &[(&str, netmortem_formats::capture::SnapshotWhen, &str)]) 
     capture.snapshots = texts.iter().map(one).collect();
     capture
 }
+
+/// A softirq run behind an interrupt, of which nothing else is known.
+pub fn softirq(
+    cpu: u16,
+    vec: u32,
+    start_ns: i64,
+    end_ns: Option<i64>,
+) -> crate::reconstruct::softirq::tables::SoftirqRow {
+    crate::reconstruct::softirq::tables::SoftirqRow {
+        cpu,
+        start_ns,
+        end_ns,
+        vec,
+        raise_ns: None,
+        run_by: crate::reconstruct::context::RunBy::IrqTail,
+        wait: None,
+        blame: None,
+        episode_ns: start_ns,
+        squeezed: None,
+        pid: 0,
+        comm: crate::name::Name::default(),
+        irq_ns: None,
+        preempted: None,
+        confidence: crate::Confidence::Certain,
+    }
+}

@@ -2,7 +2,6 @@ use super::{Forwarding, answer};
 use crate::Confidence;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
-use crate::reconstruct::context::RunBy;
 use crate::reconstruct::skb::Forwarded;
 use crate::reconstruct::softirq::tables::{Preempted, SoftirqRow};
 
@@ -11,21 +10,8 @@ const MS: i64 = 1_000_000;
 
 fn run(start_ns: i64, ns: i64) -> SoftirqRow {
     SoftirqRow {
-        cpu: 0,
-        start_ns,
-        end_ns: Some(start_ns + ns),
-        vec: 3,
-        raise_ns: None,
-        run_by: RunBy::IrqTail,
-        wait: None,
-        blame: None,
-        episode_ns: start_ns,
-        squeezed: None,
-        pid: 0,
-        comm: Name::default(),
         irq_ns: Some(0),
-        preempted: None,
-        confidence: Confidence::Certain,
+        ..crate::testing::softirq(0, 3, start_ns, Some(start_ns + ns))
     }
 }
 

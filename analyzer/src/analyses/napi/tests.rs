@@ -1,9 +1,7 @@
 use super::answer;
-use crate::Confidence;
 use crate::analyses::Outcome;
 use crate::facts::Facts;
 use crate::name::Name;
-use crate::reconstruct::context::RunBy;
 use crate::reconstruct::napi::tables::PollRow;
 use crate::reconstruct::softirq::tables::SoftirqRow;
 
@@ -16,21 +14,8 @@ fn poll(dev: &[u8], start_ns: Option<i64>, end_ns: i64, work: Option<i32>) -> Po
 }
 fn run(cpu: u16, vec: u32, raise_ns: Option<i64>, start_ns: i64, end_ns: Option<i64>) -> SoftirqRow {
     SoftirqRow {
-        cpu,
-        start_ns,
-        end_ns,
-        vec,
         raise_ns,
-        run_by: RunBy::IrqTail,
-        wait: None,
-        blame: None,
-        episode_ns: start_ns,
-        squeezed: None,
-        pid: 0,
-        comm: Name::default(),
-        irq_ns: None,
-        preempted: None,
-        confidence: Confidence::Certain,
+        ..crate::testing::softirq(cpu, vec, start_ns, end_ns)
     }
 }
 

@@ -1,6 +1,4 @@
 use super::*;
-use crate::name::Name;
-use crate::reconstruct::context::RunBy;
 use crate::reconstruct::napi::tables::PollRow;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
 use crate::reconstruct::softirq::tables::SoftirqRow;
@@ -29,23 +27,7 @@ fn unit(start: i64, total: i64, rcvq: i64, bytes: u32) -> RxRow {
 }
 
 fn run(cpu: u16, vec: u32, from: i64, to: i64) -> SoftirqRow {
-    SoftirqRow {
-        cpu,
-        start_ns: 1_000 + from,
-        end_ns: Some(1_000 + to),
-        vec,
-        raise_ns: None,
-        run_by: RunBy::IrqTail,
-        wait: None,
-        blame: None,
-        episode_ns: 1_000 + from,
-        squeezed: None,
-        pid: 0,
-        comm: Name::new(b""),
-        irq_ns: None,
-        preempted: None,
-        confidence: crate::Confidence::Certain,
-    }
+    crate::testing::softirq(cpu, vec, 1_000 + from, Some(1_000 + to))
 }
 
 #[test]

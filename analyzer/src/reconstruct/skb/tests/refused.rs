@@ -6,7 +6,7 @@ use crate::Confidence;
 use crate::testing::tcp::{SOCK, Sock};
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
-const OTHER: Sock = Sock {
+pub(super) const OTHER: Sock = Sock {
     sk: SOCK.sk + 8192,
     cookie: 78,
     sport: 40_001,
@@ -14,19 +14,23 @@ const OTHER: Sock = Sock {
 };
 
 /// A kernel whose probes name their sockets.
-fn script() -> Script {
+pub(super) fn script() -> Script {
     resent::with(Script::new("6.18.44", &[]))
+}
+/// The frame above an original is dropped.
+pub(super) fn freed(s: &mut Script, ts: u64, at: u64) {
+    let v = [("skbaddr", N(at + FCLONE)), ("protocol", N(0x800))];
+    s.ev(ts, 0, SOFT, "skb:kfree_skb", &v);
 }
 /// The queue drops the last frame above X.
 fn dropped(s: &mut Script, ts: u64) {
-    let v = [("skbaddr", N(X + FCLONE)), ("protocol", N(0x800))];
-    s.ev(ts, 0, SOFT, "skb:kfree_skb", &v);
+    freed(s, ts, X);
 }
 fn refused(s: &mut Script, ts: u64) {
     frame(s, ts, X, 1448);
     dropped(s, ts + 10);
 }
-fn softirq(s: &mut Script, ts: u64) {
+pub(super) fn softirq(s: &mut Script, ts: u64) {
     s.ev(ts, 0, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
 }
 

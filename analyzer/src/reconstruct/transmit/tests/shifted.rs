@@ -17,18 +17,23 @@ fn ack(s: &mut Sender, t: u64, acks: u64, len: u64) {
     s.probe(t, acks, &[("skbaddr", N(ACK))]);
 }
 
-/// Three segments; between their send and the ACK of all of them comes one that acknowledges nothing, `len` bytes long.
-fn ends(len: u64) -> Vec<(DeathKind, Confidence)> {
-    let mut s = Sender::new(&[]);
-    requests(&mut s, 100_000, 3);
-    let t = BASE + 1_000_000;
-    ack(&mut s, t, 0, 52);
+/// A call that sends three segments, and has the ACK of what was sent before.
+fn three(s: &mut Sender, t: u64) {
     s.enter(t + 1000);
     s.round(t + 1100, 600);
     for n in 0..3 {
         s.segment(t + 2000 + n * 100, TASK, 200);
     }
     s.leave(t + 3000, 600);
+}
+
+/// Three segments; between their send and the ACK of all of them comes one that acknowledges nothing, `len` bytes long.
+fn ends(len: u64) -> Vec<(DeathKind, Confidence)> {
+    let mut s = Sender::new(&[]);
+    requests(&mut s, 100_000, 3);
+    let t = BASE + 1_000_000;
+    ack(&mut s, t, 0, 52);
+    three(&mut s, t);
     ack(&mut s, t + 40_000, 0, len);
     ack(&mut s, t + 50_000, 600, 52);
     ack(&mut s, t + 90_000, 0, 52);
@@ -61,12 +66,7 @@ fn where_all_bare_acks_have_blocks_their_length_tells_nothing() {
     let mut s = Sender::new(&[]);
     requests(&mut s, 100_000, 3);
     let t = BASE + 1_000_000;
-    s.enter(t + 1000);
-    s.round(t + 1100, 600);
-    for n in 0..3 {
-        s.segment(t + 2000 + n * 100, TASK, 200);
-    }
-    s.leave(t + 3000, 600);
+    three(&mut s, t);
     ack(&mut s, t + 40_000, 0, 64);
     SOCK.cong(&mut s.s, t + 40_100, 0, SOFT, 1);
     s.softirq_exit(t + 40_200);
@@ -98,12 +98,7 @@ fn without_states_and_lengths_acks_tell() {
         }
         requests(&mut s, 100_000, 3);
         let t = BASE + 1_000_000;
-        s.enter(t + 1000);
-        s.round(t + 1100, 600);
-        for n in 0..3 {
-            s.segment(t + 2000 + n * 100, TASK, 200);
-        }
-        s.leave(t + 3000, 600);
+        three(&mut s, t);
         for (n, (payload, acked)) in (0..).zip(acks) {
             s.probe(t + 40_000 + n * 1000, *acked, &[("data_len", N(*payload))]);
         }
