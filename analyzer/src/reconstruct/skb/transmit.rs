@@ -20,6 +20,8 @@ const LINK_HEADERS: [u32; 2] = [14, 18];
 const TAGS: u32 = 8;
 /// What more of them add, or the trailer of ESP where the card encrypts (`validate_xmit_xfrm`): a block of 16 as padding, 2 and 32 bytes.
 const TRAILER: u32 = 72;
+/// A part of what a longer original holds is a full segment, headers apart (TCP_MSS_DEFAULT, include/net/tcp.h).
+const LEAST_MSS: u32 = 536;
 /// `truesize` of a pure ACK that this host sent to itself.
 const PURE_ACK: u32 = 2;
 
@@ -69,6 +71,10 @@ impl Skbs<'_> {
             // Without tcp_retransmit_skb nobody says whether it was sent again.
             Some(o) if o.sent && !self.layout.tells_resent => Some(Confidence::Weak),
             Some(o) if !o.sent && o.frame.is_some() => Some(told(o, e.ts)),
+            // A tail so long was sent in full segments, or the one before it took it in (`tcp_grow_skb`), all or some.
+            Some(o) if !o.sent && len < LEAST_MSS && o.last_len.is_some_and(|had| len < had) => {
+                Some(o.confidence.min(Confidence::Weak))
+            }
             Some(o) if !o.sent || fate == Some(Fate::Alive) => Some(o.confidence),
             Some(o) if fate == Some(Fate::Untold) => Some(o.confidence.min(Confidence::Weak)),
             _ => None,

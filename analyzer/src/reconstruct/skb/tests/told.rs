@@ -1,32 +1,17 @@
 //! Frames that did not leave and of which TCP is not told (6.12: netem's loss; 6.18: a device without a carrier, the head of a queue that
 //! another packet's call drops): it takes them for sent, and frees originals in silence when it sends again what it merged.
 
-use super::resent::{self, MS, SOFT, T, X, again, edge, frame, probe, same};
+use super::refused::{OTHER, freed, script, softirq};
+use super::resent::{MS, SOFT, T, X, again, edge, frame, probe, same};
 use crate::Confidence;
-use crate::testing::tcp::{SOCK, Sock};
-use crate::testing::{FCLONE, N, S, Script};
+use crate::testing::tcp::SOCK;
+use crate::testing::{Ctx, FCLONE, N, S, Script};
 
 const Y: u64 = X + 512;
 const Z: u64 = X + 1024;
-const OTHER: Sock = Sock {
-    sk: SOCK.sk + 8192,
-    cookie: 78,
-    sport: 40_001,
-    ..SOCK
-};
 
-fn script() -> Script {
-    resent::with(Script::new("6.18.44", &[]))
-}
-fn freed(s: &mut Script, ts: u64, at: u64) {
-    let v = [("skbaddr", N(at + FCLONE)), ("protocol", N(0x800))];
-    s.ev(ts, 0, SOFT, "skb:kfree_skb", &v);
-}
 fn taken(s: &mut Script, ts: u64, at: u64) {
     s.ev(ts, 0, SOFT, "qdisc:qdisc_enqueue", &[("skbaddr", N(at + FCLONE))]);
-}
-fn softirq(s: &mut Script, ts: u64) {
-    s.ev(ts, 0, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
 }
 fn on(s: &mut Script, ts: u64, event: &str, len: u64, dev: &'static str, rc: u64) {
     let v = [
@@ -233,5 +218,21 @@ fn what_was_cut_may_be_acknowledged() {
         let f = s.facts();
         assert!(same(&f, T + MS, T + 6 * MS));
         assert_eq!(edge(&f, T + 6 * MS).confidence, link, "{part}");
+    }
+}
+
+/// A tail that is sent with less than it held, and less than a segment, was taken in by the one before it: another, or the rest of it.
+#[test]
+fn a_tail_that_is_sent_with_less_is_weak() {
+    for (payload, link) in [
+        (1448, Confidence::Certain),
+        (3752, Confidence::Certain),
+        (100, Confidence::Weak),
+    ] {
+        let mut s = script();
+        let v = [("skb_addr", N(X)), ("skb_len", N(3752)), ("msg_left", N(100))];
+        s.ev(T + MS, 0, Ctx::Task(7), "tcp:tcp_sendmsg_locked", &v);
+        frame(&mut s, T + 900 * MS, X, payload);
+        assert_eq!(edge(&s.facts(), T + 900 * MS).confidence, link, "{payload}");
     }
 }
