@@ -63,7 +63,7 @@ pub struct Reason {
 }
 
 /// All fact tables of one input.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Facts {
     /// The capture and how well it was read.
     pub capture: CaptureInfo,

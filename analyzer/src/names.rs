@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::table::Cell;
 
 /// What numbers in the rows are called, from the recording alone.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Function names of kernel text addresses that occur in the tables.
     pub locations: FxHashMap<u64, String>,

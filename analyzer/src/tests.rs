@@ -15,9 +15,13 @@ mod reasons;
 mod sent;
 mod threads;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use netmortem_formats::Capture;
+
+use crate::facts::Facts;
 
 /// A real recording of `sample-data`; one that lies there compressed (`.zst`) is unpacked.
 pub(crate) fn sample(path: &str) -> Capture {
@@ -31,5 +35,12 @@ pub(crate) fn sample(path: &str) -> Capture {
             netmortem_formats::open_bytes(name, netmortem_formats::Bytes::Owned(bytes)).unwrap()
         }
     }
+}
+/// The whole analysis of a sample, done once for all tests: a copy each, which theirs may change.
+pub(crate) fn facts(path: &str) -> Facts {
+    static DONE: Mutex<BTreeMap<String, Arc<OnceLock<Facts>>>> = Mutex::new(BTreeMap::new());
+    let slot = Arc::clone(DONE.lock().unwrap().entry(path.to_string()).or_default());
+    slot.get_or_init(|| crate::analyze(&sample(path), &Default::default()))
+        .clone()
 }
 const SAMPLES: [&str; 2] = ["rpc/rpc.nmb", "tracedat-loopback/trace.dat"];

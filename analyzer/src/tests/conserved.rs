@@ -7,7 +7,7 @@ use crate::reconstruct::lineage::tables::{Conserved, LineageKind};
 use crate::reconstruct::transmit::Stage;
 
 fn facts(path: &str) -> Facts {
-    crate::analyze(&super::sample(path), &Default::default())
+    super::facts(path)
 }
 fn largest(f: &Facts, kind: BalanceKind) -> &BalanceRow {
     let of = f.balances.iter().filter(|b| b.kind == kind);

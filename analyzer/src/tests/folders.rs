@@ -77,7 +77,7 @@ fn files_stay_readable() {
 fn tables_keep_their_word() {
     use crate::table::{Cell, CellKind};
     for path in super::SAMPLES {
-        let facts = crate::analyze(&super::sample(path), &Default::default());
+        let facts = super::facts(path);
         for t in facts.tables() {
             let columns = t.columns();
             let mut names: Vec<_> = columns.iter().map(|c| c.name).collect();

@@ -131,7 +131,7 @@ fn small_segments_are_said_with_the_sizes_of_ss() {
 /// tcptrace of the capture on the sender's interface: SYNs with window scaling and timestamps, an MSS of 1460.
 #[test]
 fn nothing_is_said_of_an_ordinary_connection() {
-    let f = crate::analyze(&super::sample("sawtooth/sawtooth.nmb"), &Default::default());
+    let f = super::facts("sawtooth/sawtooth.nmb");
     let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../sample-data/sawtooth/tcptrace.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let told = |name| {

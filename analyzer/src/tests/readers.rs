@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
 
 fn facts() -> Facts {
-    crate::analyze(&super::sample("readers/readers.nmb.zst"), &Default::default())
+    super::facts("readers/readers.nmb.zst")
 }
 /// Lines of the log that begin with a word, as numbers.
 fn log(word: &str) -> Vec<Vec<i64>> {

@@ -42,7 +42,7 @@ fn sent(f: &Facts) -> impl Iterator<Item = &LineageRow> {
 /// filter left out an ARP frame (42 bytes) and one of IPv6 (70: a router solicitation; nstat counts Ip6OutRequests).
 #[test]
 fn every_frame_has_the_bytes_that_tshark_says() {
-    let f = crate::analyze(&super::sample("sawtooth/sawtooth.nmb"), &Default::default());
+    let f = super::facts("sawtooth/sawtooth.nmb");
     let data = |mut of: Frames| {
         of.remove(&0);
         of
@@ -76,7 +76,7 @@ fn what_was_sent_is_conserved_or_says_why_not() {
         ("rpc/rpc.nmb", 4),
         ("tracedat-loopback/trace.dat", 8),
     ] {
-        let f = crate::analyze(&super::sample(path), &Default::default());
+        let f = super::facts(path);
         let mut open = 0;
         for l in sent(&f) {
             match l.conserved {

@@ -154,7 +154,7 @@ fn parts_say_less() {
 
 #[test]
 fn no_datagrams_are_nothing_wrong() {
-    let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Options::default());
+    let f = crate::tests::facts("rpc/rpc.nmb");
     let answers = answer(&f);
     assert_eq!(line(&answers).tone, Tone::Ok);
     assert_eq!(line(&answers).headline, "");

@@ -47,7 +47,7 @@ mod tests {
     /// The program of the sample reads 40 MiB at port 7002 while another thread writes; nothing else comes to a socket in use.
     #[test]
     fn the_socket_in_use_is_the_one_of_the_large_reads() {
-        let facts = crate::analyze(&crate::tests::sample("probes/probes.nmb.zst"), &Default::default());
+        let facts = crate::tests::facts("probes/probes.nmb.zst");
         let Outcome::Findings(tcp) = super::super::answer(&facts) else {
             panic!("no TCP")
         };

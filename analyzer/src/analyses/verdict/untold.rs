@@ -143,7 +143,7 @@ mod tests {
     /// On the head of the page, too, where each is said once.
     #[test]
     fn the_head_of_the_page_says_both() {
-        let mut f = crate::analyze(&crate::tests::sample("sawtooth/sawtooth.nmb"), &Default::default());
+        let mut f = crate::tests::facts("sawtooth/sawtooth.nmb");
         f.names.reasons_by_place = true;
         let mut head = |rose| {
             let n = f.counters.len();

@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_tenth_is_told_behind_the_hundredth_that_is_judged() {
-        let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let f = crate::tests::facts("rpc/rpc.nmb");
         let d = crate::diff::compare(&[&f], &[&f], &Default::default());
         let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
         (m.before, m.after) = (answers(600, 3, 1), answers(600, 80, 3));
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn what_is_no_chance_is_not_said_to_be_one() {
-        let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let f = crate::tests::facts("rpc/rpc.nmb");
         let d = crate::diff::compare(&[&f], &[&f], &Default::default());
         let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
         (m.before, m.after) = (answers(230, 3, 1), answers(238, 30, 3));

@@ -62,7 +62,7 @@ fn rules_are_read_and_wrong_ones_explained() {
 
 /// The comparison of a recording with itself, one metric of which is made worse by hand.
 fn worse(metric: &str, percent: u64) -> Diff {
-    let facts: Facts = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let facts: Facts = crate::tests::facts("rpc/rpc.nmb");
     let mut d = compare(&[&facts], &[&facts], &DiffOptions::default());
     let m = d.metrics.iter_mut().find(|m| m.metric == metric).unwrap();
     let s = m.shifts.iter_mut().find(|s| s.percent == percent).unwrap();
@@ -123,7 +123,7 @@ fn rules_fail_for_what_they_name_only() {
 /// Every metric that real recordings give can be named by a rule, and a rate is known as one.
 #[test]
 fn all_metrics_of_recordings_are_known() {
-    let of = |path: &str| crate::analyze(&crate::tests::sample(path), &Default::default());
+    let of = |path: &str| crate::tests::facts(path);
     let mut seen = 0;
     for path in [
         "rpc/rpc.nmb",
@@ -162,7 +162,7 @@ fn said(d: &Diff, rule: &str) -> (State, String) {
 /// A rule that watches nothing is no rule that held.
 #[test]
 fn a_rule_of_which_nothing_was_compared_fails_and_says_why() {
-    let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let f = crate::tests::facts("rpc/rpc.nmb");
     let d = compare(&[&f], &[&f], &DiffOptions::default());
     for (rule, why) in [
         ("device.qdisc[nodev]", "compared were device.qdisc["),
@@ -200,7 +200,7 @@ fn a_rule_of_which_nothing_was_compared_fails_and_says_why() {
             enabled.retain(|e| e != event);
         }
     };
-    let mut less = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let mut less = crate::tests::facts("rpc/rpc.nmb");
     for event in ["tcp:tcp_retransmit_skb", "skb:kfree_skb"] {
         lost(&mut less, event);
     }
@@ -219,7 +219,7 @@ fn a_rule_of_which_nothing_was_compared_fails_and_says_why() {
     }
     assert_eq!(said(&d, "app.failed_opens").0, State::Held);
     // Of other work nothing is compared, and no rule of metrics holds.
-    let saw = crate::analyze(&crate::tests::sample("sawtooth/sawtooth.nmb"), &Default::default());
+    let saw = crate::tests::facts("sawtooth/sawtooth.nmb");
     let d = compare(&[&f], &[&saw], &DiffOptions::default());
     let (state, says) = said(&d, "rx.p99>10%");
     assert!(state == State::NotCompared && says.contains("different work"), "{says}");
@@ -233,7 +233,7 @@ fn a_rule_of_which_nothing_was_compared_fails_and_says_why() {
 /// With one recording a side nothing tells what varies from run to run: a size below the threshold for that is met by chance.
 #[test]
 fn sizes_that_like_recordings_exceed_are_told_where_one_recording_a_side_is_compared() {
-    let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let f = crate::tests::facts("rpc/rpc.nmb");
     let of = |n: usize, rules: &str| {
         let side = vec![&f; n];
         parse(rules)
@@ -272,7 +272,7 @@ fn sizes_that_like_recordings_exceed_are_told_where_one_recording_a_side_is_comp
 /// What held says how near it was: an hundredfold p99 that one stall may have made is not passed over.
 #[test]
 fn a_rule_that_held_says_what_it_saw() {
-    let of = |path: &str| crate::analyze(&crate::tests::sample(path), &Default::default());
+    let of = |path: &str| crate::tests::facts(path);
     let (b, a) = (of("one-side/delay.nmb.zst"), of("one-side/loss.nmb.zst"));
     let d = compare(&[&b], &[&a], &DiffOptions::default());
     let total = d.metrics.iter().find(|m| m.metric == "rx.total").unwrap();
@@ -301,7 +301,7 @@ fn a_rule_that_held_says_what_it_saw() {
 #[test]
 fn rules_of_groups_are_a_family_of_their_own_and_keep_the_level() {
     const TURNS: usize = 1_000;
-    let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let f = crate::tests::facts("rpc/rpc.nmb");
     let group = [&f, &f, &f];
     let mut d = compare(&group, &group, &DiffOptions::groups());
     let mut random = crate::stat::SplitMix64::seeded([7]);
@@ -336,7 +336,7 @@ fn rules_of_groups_are_a_family_of_their_own_and_keep_the_level() {
 /// With one recording a side what varies between recordings is in no p: all tests of the comparison count.
 #[test]
 fn rules_of_one_recording_a_side_are_judged_among_all_tests() {
-    let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+    let f = crate::tests::facts("rpc/rpc.nmb");
     let of = |facts: &[&Facts], options: &DiffOptions| {
         let mut d = compare(facts, facts, options);
         let m = d.metrics.iter_mut().find(|m| m.metric == "rx.total").unwrap();

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn slow_answers_are_told_of_the_server_that_is_slower() {
-        let f = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let f = crate::tests::facts("rpc/rpc.nmb");
         let d = crate::diff::compare(&[&f], &[&f], &Default::default());
         let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
         (m.which.service, m.outcome) = (Some("10.0.0.1:80".into()), Outcome::Worse);

@@ -5,10 +5,9 @@ use crate::diff::Window;
 use crate::diff::compare;
 use crate::facts::Facts;
 use crate::reconstruct::receive::tables::Stage;
-use crate::tests::sample;
 
 pub(in crate::diff) fn facts(path: &str) -> Facts {
-    crate::analyze(&sample(path), &Default::default())
+    crate::tests::facts(path)
 }
 
 pub(super) fn of(before: &Facts, after: &Facts) -> Diff {

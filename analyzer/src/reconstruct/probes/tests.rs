@@ -3,10 +3,9 @@
 use super::tables::{AcceptRow, LookupRow};
 use crate::facts::Facts;
 use crate::testing::{Ctx, Script, V};
-use crate::tests::sample;
 
 fn recorded() -> Facts {
-    crate::analyze(&sample("probes/probes.nmb.zst"), &Default::default())
+    crate::tests::facts("probes/probes.nmb.zst")
 }
 
 /// Lines of truth.txt that begin so, their other words.

@@ -54,7 +54,7 @@ pub(in crate::analyses::drops) fn lose(f: &mut Facts, at: i64, connection: u32, 
 }
 /// A real recording, for its rows.
 pub(in crate::analyses::drops) fn rpc() -> Facts {
-    crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &crate::ingest::Options::default())
+    crate::tests::facts("rpc/rpc.nmb")
 }
 fn told(f: &Facts) -> (Drops, Line) {
     let line = crate::analyses::answer(f)

@@ -4,7 +4,6 @@ use crate::analyses::opens::Opens;
 use crate::analyses::opens::probed::lookups;
 use crate::analyses::{Outcome, answer};
 use crate::testing::{Ctx, Script, V};
-use crate::tests::sample;
 
 fn truth() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../sample-data/probes/truth.txt")).unwrap()
@@ -19,7 +18,7 @@ fn opens(of: Outcome<Opens>) -> Opens {
 
 #[test]
 fn the_longest_queue_is_that_of_ss_and_the_longest_lookup_that_of_the_stopwatch() {
-    let facts = crate::analyze(&sample("probes/probes.nmb.zst"), &Default::default());
+    let facts = crate::tests::facts("probes/probes.nmb.zst");
     let found = opens(answer(&facts).opens);
     // "seven 7 9": RECV-Q and SEND-Q.
     let ss: Vec<u32> = truth()

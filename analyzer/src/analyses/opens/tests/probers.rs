@@ -109,7 +109,7 @@ fn what_is_no_steady_probe_of_what_is_known_to_be_down_is_wrong() {
     // More than one exchange on a connection that stood.
     none(&|f| {
         let c = f.opens.iter().find(|o| own(o) && stood(o)).unwrap().connection.unwrap();
-        let rpc = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
+        let rpc = crate::tests::facts("rpc/rpc.nmb");
         let mut r = rpc.responses[0].clone();
         r.connection = c;
         f.responses = vec![r.clone(), r];

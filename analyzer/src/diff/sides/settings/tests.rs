@@ -176,8 +176,8 @@ fn settings_of_devices_of_other_namespaces_are_compared() {
 /// The older recorder read twenty sysctls and no device, the newer all of them: what only it read is counted, and no difference.
 #[test]
 fn what_one_recorder_did_not_read_is_no_difference() {
-    let old = crate::analyze(&crate::tests::sample("rpc/rpc.nmb"), &Default::default());
-    let new = crate::analyze(&crate::tests::sample("neighbour/neighbour.nmb"), &Default::default());
+    let old = crate::tests::facts("rpc/rpc.nmb");
+    let new = crate::tests::facts("neighbour/neighbour.nmb");
     let (of, (before, after)) = super::changes(&[&old], &[&new]);
     let names: Vec<&str> = of.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["kernel release", "net.ipv4.tcp_mem"]);

@@ -66,7 +66,7 @@ fn drops_are_repaired_when_the_capture_says() {
         println!("skipped: tshark is not installed");
         return;
     };
-    let f = crate::analyze(&crate::tests::sample("sawtooth/sawtooth.nmb"), &Default::default());
+    let f = crate::tests::facts("sawtooth/sawtooth.nmb");
     let offset = f.capture.realtime_offset_ns.unwrap();
     let lost: Vec<_> = f.drops.iter().filter(|d| d.expected == Some(false)).collect();
     assert_eq!((lost.len(), repairs.len()), (10, 10));

@@ -75,7 +75,7 @@ fn no_received_packet_vanishes() {
         ("tracedat-loopback/trace.dat", 0),
         ("kernel-6.1/netem.nmb", 13),
     ] {
-        let f = crate::analyze(&crate::tests::sample(path), &Default::default());
+        let f = crate::tests::facts(path);
         let rows: FxHashSet<_> = f.rx.iter().map(|r| r.skb_id).collect();
         let mut last = vec![""; f.skbs.len()];
         for h in &f.hops {

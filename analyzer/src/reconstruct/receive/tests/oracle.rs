@@ -115,7 +115,7 @@ fn contradictions(f: &Facts) -> (usize, Vec<Wrong>) {
 fn nothing_sure_contradicts_the_sender() {
     let mut compared = 0;
     for path in ["sawtooth/sawtooth.nmb", "rpc/rpc.nmb", "cpu/cpu.nmb"] {
-        let f = crate::analyze(&crate::tests::sample(path), &Default::default());
+        let f = crate::tests::facts(path);
         let (n, wrong) = contradictions(&f);
         let sure: Vec<_> = wrong.iter().filter(|w| w.1 > Confidence::Weak).collect();
         assert!(sure.is_empty(), "{path}: {} of {n}: {sure:?}", sure.len());
