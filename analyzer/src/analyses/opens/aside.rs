@@ -1,7 +1,8 @@
 //! Attempts that fail beside work that goes well: nobody is known to have waited for them, and what they try was there for nobody in the recording.
 //!
 //! ```text
-//! probes  a monitor that probes others as well, and a balancer's check finds that end down, too     a standby ([`super::probers`]), whatever their number; else
+//! probes  a monitor that probes others as well, and a balancer's check finds that end down, too     a standby ([`super::probers`]), whatever their number
+//! out     a server's process that works by another address of that port all the time               a server that is out ([`super::pooled`]), whatever their number; else
 //! all: fewer than twenty attempts at that end, of one or two addresses
 //! pool    its process works by another address of that port, oftener than it tries this one     a server that is out
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
@@ -18,6 +19,7 @@ use std::net::{IpAddr, SocketAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checks::{checks, waited};
+use super::pooled::Pools;
 use super::probers::Probers;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -62,11 +64,17 @@ pub(super) struct Asides<'f> {
     /// See [`reached`].
     reached: FxHashMap<End, (i64, i64)>,
     of: FxHashMap<(End, i32), Aside>,
+    /// Of calls that had no socket yet, by process and errno: what all others of theirs have that were told the same.
+    calls: FxHashMap<(i32, i32), Option<Aside>>,
 }
 
 impl Asides<'_> {
     pub(super) fn of(&self, o: &OpenRow) -> Option<&Aside> {
-        self.of.get(&(canonical(o.to?), self.facts.process(o.pid)))
+        let pid = self.facts.process(o.pid);
+        match o.to {
+            Some(to) => self.of.get(&(canonical(to), pid)),
+            None => self.calls.get(&(pid, o.error?))?.as_ref(),
+        }
     }
 
     /// Nobody reached the end of an attempt of a known process, also before the recording, and no event was lost that would say otherwise.
@@ -96,10 +104,15 @@ fn reached(facts: &Facts) -> FxHashMap<End, (i64, i64)> {
 
 /// All of them; none where events are lost: an answer that waited may be among these.
 pub(super) fn asides(facts: &Facts) -> Asides<'_> {
-    let mut of = FxHashMap::default();
+    let (mut of, mut calls) = (FxHashMap::default(), FxHashMap::default());
     let reached = reached(facts);
     if !facts.gaps.is_empty() {
-        return Asides { facts, reached, of };
+        return Asides {
+            facts,
+            reached,
+            of,
+            calls,
+        };
     }
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
     for o in facts.opens.iter().filter(|o| ENDS.contains(&o.end) && o.pid > 0) {
@@ -172,8 +185,35 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
     };
     let there_is_none = |to: &End| !reached.contains_key(to) && !there(*to);
     let probers = LazyCell::new(|| (Probers::of(facts), checks(facts)));
-    for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains(key)) {
+    let pools = LazyCell::new(|| Pools::of(facts));
+    let out = |key: &(End, i32), rows: &[&OpenRow]| {
+        let waited = waited.get(key).copied().unwrap_or(0);
+        pools.instead(key.0, key.1, rows, waited, &probers.0)
+    };
+    // Of all that try an end, or of none.
+    let mut outs: BTreeMap<End, Option<Vec<(i32, End)>>> = BTreeMap::new();
+    for (key, rows) in &tried {
         let (to, pid) = *key;
+        let many = at.get(&to).is_some_and(|of| of.0 >= FEW || of.1.len() >= USERS);
+        let all = outs
+            .entry(to)
+            .or_insert_with(|| (many && there_is_none(&to)).then(Vec::new));
+        let Some(of) = all else { continue };
+        match out(key, rows) {
+            Some(end) => of.push((pid, end)),
+            None if probers.1.serving(to).any(|p| p == pid) => {}
+            None => *all = None,
+        }
+    }
+    let pooled = outs.iter().filter_map(|(to, all)| Some((to, all.as_ref()?)));
+    for (to, (pid, end)) in pooled.flat_map(|(to, all)| all.iter().map(move |of| (to, of))) {
+        of.insert((*to, *pid), Aside::Pool(super::end(Some(*end))));
+    }
+    for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains_key(key)) {
+        let (to, pid) = *key;
+        if of.contains_key(key) {
+            continue;
+        }
         let Some((attempts, users)) = at.get(&to) else { continue };
         if *attempts >= FEW || users.len() >= USERS {
             // Whom else it fails may miss it.
@@ -204,7 +244,19 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         };
         of.insert(*key, aside);
     }
-    Asides { facts, reached, of }
+    for ((to, pid), rows) in &tried {
+        for errno in rows.iter().filter_map(|o| o.error) {
+            let aside = of.get(&(*to, *pid)).cloned();
+            let all: &mut Option<Aside> = calls.entry((*pid, errno)).or_insert_with(|| aside.clone());
+            *all = all.take().filter(|_| aside.is_some());
+        }
+    }
+    Asides {
+        facts,
+        reached,
+        of,
+        calls,
+    }
 }
 
 /// Who sent SYN-ACKs again.

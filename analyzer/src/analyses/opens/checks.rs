@@ -77,13 +77,13 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
         let serves = others >= OTHERS.max(all.len()) && longest as f64 <= SHORT * every as f64;
         // One may be under way at the end.
         let prober = of(&closed, *pid) >= OTHERS && of(&closed, *pid).saturating_add(1) >= of(&opened, *pid);
-        ((serves || prober) && !waited.contains(&(*to, *pid))).then_some(((*to, *pid), (every, serves)))
+        ((serves || prober) && !waited.contains_key(&(*to, *pid))).then_some(((*to, *pid), (every, serves)))
     };
     Checks(facts, tried.iter().filter_map(check).collect())
 }
 
-/// Attempts of a process in which one of its answers waited, of whose time they were a large part.
-pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashSet<(End, i32)> {
+/// Attempts of a process in which one of its answers waited, of whose time they were a large part: how many; none has no entry.
+pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashMap<(End, i32), usize> {
     let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
     let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
     // Who asks on a socket turns round between an answer and what it asks next.
@@ -106,7 +106,8 @@ pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>)
     };
     let hit = |(key, all): (&(End, i32), &Vec<&OpenRow>)| {
         let of = answers.get(&key.1)?;
-        all.iter().any(|o| waits(o, of)).then_some(*key)
+        let n = all.iter().filter(|o| waits(o, of)).count();
+        (n > 0).then_some((*key, n))
     };
     tried.iter().filter_map(hit).collect()
 }

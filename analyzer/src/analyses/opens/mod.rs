@@ -32,6 +32,7 @@ mod moved;
 mod on_the_way_back;
 mod orphans;
 mod piled;
+mod pooled;
 mod probed;
 mod probers;
 mod raced;

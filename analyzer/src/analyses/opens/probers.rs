@@ -74,21 +74,31 @@ impl<'f> Probers<'f> {
         let enough = stood.len() >= LEAST.max(failed.len().div_ceil(OTHERS));
         (enough
             && stood.iter().all(|o| short(o))
-            && self.all_along(&failed)
-            && self.all_along(&stood)
+            && all_along(self.facts, &failed)
+            && all_along(self.facts, &stood)
             && steady(all, here))
         .then_some(stood.len() as u64)
     }
 
-    fn all_along(&self, of: &[&OpenRow]) -> bool {
-        let ends = self.facts.capture.start_ns.zip(self.facts.capture.end_ns);
-        let within = |(from, to): (i64, i64)| {
-            let edge = to.saturating_sub(from) / EDGE;
-            let (first, last) = (of.first()?, of.last()?);
-            Some(first.start_ns <= from.saturating_add(edge) && last.start_ns >= to.saturating_sub(edge))
-        };
-        ends.and_then(within).unwrap_or(false)
+    pub(super) fn facts(&self) -> &'f Facts {
+        self.facts
     }
+
+    /// Whether a process serves somebody.
+    pub(super) fn serves(&self, process: i32) -> bool {
+        self.serve.contains(&process)
+    }
+}
+
+/// From the begin of the recording to its end; in order of time.
+pub(super) fn all_along(facts: &Facts, of: &[&OpenRow]) -> bool {
+    let ends = facts.capture.start_ns.zip(facts.capture.end_ns);
+    let within = |(from, to): (i64, i64)| {
+        let edge = to.saturating_sub(from) / EDGE;
+        let (first, last) = (of.first()?, of.last()?);
+        Some(first.start_ns <= from.saturating_add(edge) && last.start_ns >= to.saturating_sub(edge))
+    };
+    ends.and_then(within).unwrap_or(false)
 }
 
 /// Whether it goes on no sooner after what fails here than after what stood.

@@ -206,9 +206,8 @@ pub(in crate::diff) fn metrics(
     }
     crate::diff::values::forwarding::chosen(&mut names, &b, &a);
     rtt::chosen(&mut names, &b, &a, unmatched.is_some(), withheld);
-    if names.iter().any(|w| rtt::is(w)) {
-        names.remove(&Which::new("tcp", "srtt"));
-    }
+    let exchanged = exchanges::of(before, after, unmatched.is_some());
+    exchanges::chosen(&mut names, &exchanged);
     let one = |which: &&Which| -> Result<Metric, Withheld> {
         let because = |because: String| Withheld {
             metric: which.name(),
@@ -272,7 +271,7 @@ pub(in crate::diff) fn metrics(
     servers.large = large::with_hosts([before, after], &moves);
     servers.sizes = sizes::of(&moves);
     servers.moves = moves;
-    servers.exchanges = exchanges::of(before, after, unmatched.is_some());
+    servers.exchanges = exchanged;
     servers.ways = paths::of(before, after, unmatched.is_some());
     (out, servers)
 }

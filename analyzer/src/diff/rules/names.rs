@@ -31,7 +31,15 @@ const DURATIONS: [&str; 7] = [
     "tcp.srtt",
 ];
 /// Of requests and answers.
-const OF_ANSWERS: [&str; 6] = ["response", "call", "connect", "turnaround", "unread", "qdisc"];
+const OF_ANSWERS: [&str; 7] = [
+    "response",
+    "call",
+    "conversation",
+    "connect",
+    "turnaround",
+    "unread",
+    "qdisc",
+];
 /// Rates that are counts of no event: sizes, shares of time, speeds.
 const MEANS: [&str; 5] = [
     "rx.unit_bytes",

@@ -13,7 +13,9 @@ use crate::diff::judged::{
     rates::{Kind, Rate},
     recurs, tails,
 };
-use crate::diff::servers::{Servers, answers::LEDGER, asks::Asks, clients::server_of, held, parts, pools, reopened};
+use crate::diff::servers::{
+    Servers, answers::LEDGER, asks::Asks, clients::server_of, exchanges::CONVERSATION, held, parts, pools, reopened,
+};
 use crate::diff::sides::options::DiffOptions;
 use crate::diff::values::{again::RETRANSMITS, metrics::Which, rtt, speed::Speeds};
 
@@ -56,7 +58,7 @@ fn of_users(m: &Metric) -> bool {
     m.which.ledger == LEDGER && m.which.stage != "qdisc"
 }
 
-fn server(m: &Metric) -> String {
+pub(super) fn server(m: &Metric) -> String {
     m.which
         .service
         .as_ref()
@@ -100,7 +102,7 @@ impl Leading<'_> {
         }
         let moved = |m: &Metric| of_users(m) && matches!(m.outcome, Outcome::Worse | Outcome::Better);
         if !paused && !self.metrics.iter().any(moved) {
-            self.unmoved(&mut out);
+            out.unmoved = super::unmoved::sentence(self.metrics);
         }
         self.failed(&mut out);
         self.opened(&mut out);
@@ -125,7 +127,7 @@ impl Leading<'_> {
         let mut said: BTreeSet<Option<String>> = out.users.clone();
         // Of one server what its clients felt, before what it did itself.
         let mut all: Vec<&Metric> = self.metrics.iter().filter(changed).collect();
-        let order = ["call", "response", "connect", "turnaround", "unread"];
+        let order = ["conversation", "call", "response", "connect", "turnaround", "unread"];
         // Others may have waited behind larger ones.
         let larger = |m: &Metric| self.servers.larger(m.which.service.as_deref());
         all.sort_by_key(|m| (m.outcome, !larger(m), order.iter().position(|s| *s == m.which.stage)));
@@ -146,6 +148,10 @@ impl Leading<'_> {
                     server(m)
                 ),
                 "response" => format!("Answers of {} take {how}", server(m)),
+                CONVERSATION => format!(
+                    "Connections to {} take {how} from their opening to the last answer",
+                    server(m)
+                ),
                 "connect" => format!("Connections to {} take {how} to open", server(m)),
                 "unread" => format!("Requests lie unread {how} at {}", server(m)),
                 _ => format!("{} itself takes {how} to answer", server(m)),
@@ -165,9 +171,14 @@ impl Leading<'_> {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
             }
-            for (at, of) in self.servers.exchanges_of(service, longer) {
-                sentence += &format!("; {}", of.words());
-                out.exchanges.insert(at);
+            let talks = (m.which.stage == CONVERSATION)
+                .then_some(m.which.service.as_deref())
+                .flatten();
+            for (at, of) in self.servers.exchanges_of(service.or(talks), longer) {
+                // Of each of its clients it is the same.
+                if out.exchanges.insert(at) {
+                    sentence += &format!("; {}", of.words());
+                }
             }
             if m.which.stage == "call"
                 && let Some((alone, s)) = self.alone(m)
@@ -202,29 +213,6 @@ impl Leading<'_> {
                 self.say(out, c.sentence.clone(), vec![]);
             }
             self.asks(out, m.which.service.as_deref());
-        }
-    }
-
-    /// Of answers none changed.
-    fn unmoved(&self, out: &mut Lead) {
-        let same: Vec<String> = self
-            .metrics
-            .iter()
-            .filter(|m| m.which.ledger == LEDGER && m.which.stage == "response" && m.outcome == Outcome::Same)
-            .take(MOST)
-            .filter_map(|m| {
-                let s = m.shifts.first()?;
-                Some(format!(
-                    "{} p{} {} -> {}",
-                    server(m),
-                    s.percent,
-                    duration(s.before),
-                    duration(s.after)
-                ))
-            })
-            .collect();
-        if !same.is_empty() {
-            out.unmoved = Some(format!("Answers: no difference found ({}).", same.join(", ")));
         }
     }
 

@@ -10,5 +10,6 @@ pub(in crate::diff) mod prevented;
 pub(in crate::diff) mod reports;
 pub(in crate::diff) mod resent;
 pub(in crate::diff) mod reserve;
+mod unmoved;
 pub(in crate::diff) mod verdict;
 pub(in crate::diff) mod weigh;

@@ -40,6 +40,7 @@ pub(in crate::diff) fn answers_alone(servers: Servers) -> Servers {
         few: servers.few,
         asks: servers.asks,
         divided: servers.divided,
+        exchanges: servers.exchanges,
         ..Servers::default()
     }
 }

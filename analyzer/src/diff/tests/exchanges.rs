@@ -1,7 +1,8 @@
 //! Connections with an exchange more each.
 
-use super::samples::facts;
+use super::samples::{facts, of};
 use super::stopped::open as opened;
+use crate::diff::Outcome;
 use crate::diff::servers::exchanges;
 use crate::diff::sides::options::Recording;
 use crate::facts::Facts;
@@ -81,4 +82,41 @@ fn one_more_of_each_is_a_round_trip() {
     none(&asked(443, &[3; 19], 0));
     none(&asked(443, &[3; 30], 11));
     none(&asked(443, &[[2; 10], [3; 10], [4; 10]].concat(), 0));
+}
+
+/// What a round trip more takes is in no answer's time, but in that of the whole conversation.
+#[test]
+fn a_round_trip_more_each_is_worse_though_each_answer_is_as_quick() {
+    let spread = |mut f: Facts| {
+        (f.capture.total_events, f.capture.clock_is_ns, f.capture.complete) = (1_000, true, true);
+        f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
+        for (at, r) in f.responses.iter_mut().enumerate() {
+            let by = (at as i64 * 7 % 11) * MS / 100;
+            r.ready_ns = r.ready_ns.map(|t| t + by);
+            r.read_ns += by;
+        }
+        f
+    };
+    let (two, three) = (spread(asked(443, &[2; 60], 0)), spread(asked(443, &[3; 60], 0)));
+    let conversation = |d: &crate::diff::Diff| {
+        let m = d.metrics.iter().find(|m| m.metric == "app.conversation[10.0.0.9:443]");
+        m.map(|m| m.outcome)
+    };
+    let d = of(&two, &three);
+    assert_eq!(
+        conversation(&d),
+        Some(Outcome::Worse),
+        "{:?} {:?}",
+        d.verdict,
+        d.withheld
+    );
+    assert_eq!(d.verdict.outcome, Outcome::Worse);
+    let says = "Connections to 10.0.0.9:443 take longer from their opening to the last answer: p50 ";
+    assert!(d.verdict.sentence.starts_with(says), "{}", d.verdict.sentence);
+    let why = "have 3 exchanges where they had 2: a round trip more each, as where TLS sessions are no longer resumed";
+    assert!(d.verdict.sentence.contains(why), "{}", d.verdict.sentence);
+    assert_eq!(conversation(&of(&three, &two)), Some(Outcome::Better));
+    // As many exchanges, or connections that are kept for more requests: their length is not compared.
+    assert_eq!(conversation(&of(&two, &two)), None);
+    assert_eq!(conversation(&of(&two, &spread(asked(443, &[3; 40], 0)))), None);
 }

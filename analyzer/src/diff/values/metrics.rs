@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{forwarding, rtt};
-use crate::diff::servers::answers;
+use crate::diff::servers::{answers, exchanges};
 use crate::diff::sides::options::Recording;
 use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage as RxStage};
 use crate::reconstruct::skb::tables::SkbRow;
@@ -104,6 +104,9 @@ impl Which {
             ("app", "response") => Some("answers, at the client: begin of the (last) send to the first byte readable"),
             ("app", "call") => Some("the same, and where it is the first on its connection the opening of that"),
             ("app", "connect") => Some("opening a connection, at the client: SYN sent to established"),
+            ("app", "conversation") => Some(
+                "a connection with few answers, opened and ended in the recording: SYN sent to its last answer read",
+            ),
             ("app", "turnaround") => Some("the server: last byte of the request readable to begin of the send"),
             ("app", "unread") => Some("of that: readable until read"),
             ("app", "qdisc") => {
@@ -141,7 +144,7 @@ impl Which {
             ("poll", _) => &["napi:napi_poll"],
             ("tx", "rwnd" | "cwnd" | "network") | ("tcp", _) => &["tcp:tcp_probe"],
             ("tx", "recovery") => &["tcp:tcp_retransmit_skb"],
-            ("app", "call" | "connect") => &["sock:inet_sock_set_state"],
+            ("app", "call" | "connect" | "conversation") => &["sock:inet_sock_set_state"],
             ("tx" | "tx_udp" | "device" | "app", "qdisc" | "driver") => {
                 &["net:net_dev_queue", "net:net_dev_start_xmit"]
             }
@@ -235,6 +238,7 @@ pub(in crate::diff) fn table(of: &Recording<'_>) -> Table {
         }
     }
     answers::durations(&mut f);
+    exchanges::durations(&mut f);
     rtt::durations(&mut f);
     let srtt = Which::new("tcp", "srtt");
     let here = of.connections();

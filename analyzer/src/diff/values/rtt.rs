@@ -89,4 +89,7 @@ pub(in crate::diff) fn chosen(
     hosts.sort_by(|x, y| y.0.cmp(&x.0).then(x.1.cmp(&y.1)));
     hosts.truncate(HOSTS);
     names.retain(|w| !is(w) || hosts.iter().any(|(_, h)| h == *w));
+    if names.iter().any(|w| is(w)) {
+        names.remove(&Which::new("tcp", "srtt"));
+    }
 }
