@@ -128,7 +128,7 @@ fn of_unit(sums: &mut Sums, u: &Unit) {
         r.units += 1;
         r.confidence = r.confidence.min(Confidence::Strong);
         if r.because.is_empty() {
-            r.because = "the length of a part is not known";
+            r.because = u.why.of_unit();
         }
         return;
     }

@@ -3,7 +3,7 @@ use super::{Inputs, compute};
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::lineage::tables::Conserved;
-use crate::reconstruct::lineage::{Unit, UnitKind};
+use crate::reconstruct::lineage::{Unit, UnitKind, Why};
 
 fn unit(connection: Option<u32>, expected: u64, found: u64) -> Unit {
     Unit {
@@ -18,6 +18,7 @@ fn unit(connection: Option<u32>, expected: u64, found: u64) -> Unit {
         } else {
             Conserved::No
         },
+        why: Why::default(),
     }
 }
 

@@ -378,6 +378,7 @@ impl Gro {
             expected: growth.unwrap_or(0),
             found: found.unwrap_or(0),
             conserved,
+            why: Why::default(),
         }
     }
 }

@@ -21,6 +21,7 @@
 
 mod cut;
 mod gro;
+mod queueing;
 mod sent;
 mod split;
 pub mod tables;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cut::{Cut, MOST_HEADERS, Verdict};
+use super::queueing::Queueing;
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::{Unit, UnitKind};
 use super::why::Why;
@@ -45,19 +46,27 @@ pub struct Segment {
 /// The machine of all devices.
 #[derive(Debug, Default)]
 pub struct Splits {
-    ways: FxHashMap<Way, VecDeque<Cut>>,
+    pub(super) ways: FxHashMap<Way, VecDeque<Cut>>,
     /// Headers of segments on a device, as whole packets showed.
     headers: FxHashMap<Name, u32>,
     /// Devices whose queue is known to hold no segment of a packet that was not seen, as it may where the recording begins or events were lost;
     /// of others order says nothing.
-    aligned: FxHashSet<Name>,
+    pub(super) aligned: FxHashSet<Name>,
     /// When each device's queue last cut a packet up.
-    last_cut: FxHashMap<Name, i64>,
-    /// The last packet cut on each CPU while its queueing call lasts.
-    last: Vec<Option<(Way, SkbId)>>,
+    pub(super) last_cut: FxHashMap<Name, i64>,
+    /// What was queued last on each CPU, and how many units were closed before.
+    pub(super) last: Vec<(Queueing, usize)>,
+    /// Devices whose queue was seen to drop what it had taken.
+    pub(super) inside: FxHashSet<Name>,
+    /// Of devices whose queue dropped segments that were taken for refused ones: how many units were closed before the first.
+    pub(super) assumed: FxHashMap<Name, usize>,
+    /// Of which units it is not known whose segments their queue dropped: device, and positions from the first up to the last, which is none.
+    pub(super) untold: Vec<(Name, usize, usize)>,
+    /// Packets that a device's queue cut: position among the units, and the device.
+    pub(super) of_queue: Vec<(usize, Name)>,
     lens: Vec<u32>,
-    rows: Vec<LineageRow>,
-    units: Vec<Unit>,
+    pub(super) rows: Vec<LineageRow>,
+    pub(super) units: Vec<Unit>,
 }
 
 impl Splits {
@@ -71,14 +80,6 @@ impl Splits {
                 self.close(way, cut, None);
             }
         }
-    }
-
-    fn last(&mut self, cpu: u16) -> Option<&mut Option<(Way, SkbId)>> {
-        let at = usize::from(cpu);
-        if self.last.len() <= at {
-            self.last.resize(at + 1, None);
-        }
-        self.last.get_mut(at)
     }
 
     /// A packet was freed by what cut it. `in_qdisc`: by a queueing discipline.
@@ -113,16 +114,11 @@ impl Splits {
         if let Some(lost) = lost {
             self.close(way, lost, None);
         }
-        if let Some(slot) = self.last(cpu) {
-            *slot = in_qdisc.then_some((way, parent));
-        }
-    }
-
-    /// A new packet is queued on the CPU: drops that follow are not of the last packet's segments.
-    pub fn queued(&mut self, cpu: u16) {
-        if let Some(slot) = self.last(cpu) {
-            *slot = None;
-        }
+        let queueing = match in_qdisc {
+            true => Queueing::Cut(way, parent),
+            false => Queueing::Nothing,
+        };
+        self.queues(cpu, queueing);
     }
 
     /// A frame may have been a segment and was not counted, or was one of a packet that was not seen: more of it may follow.
@@ -135,25 +131,16 @@ impl Splits {
         self.ways.get(&Way { dev, cpu: None }).is_some_and(|of| !of.is_empty())
     }
 
+    /// Headers of segments on a device, as far as they are known.
+    pub(super) fn known_headers(&self, dev: Name) -> Option<u32> {
+        self.headers.get(&dev).copied()
+    }
+
     /// A packet that was queued at `since`, and not cut, was handed to the driver: what was queued before it has left, and where nothing was cut
     /// since and nothing is waited for, nothing is ahead of the next.
     pub fn passed(&mut self, dev: Name, since: i64) {
         if !self.waits(dev) && self.last_cut.get(&dev).is_none_or(|cut| *cut < since) {
             self.aligned.insert(dev);
-        }
-    }
-
-    /// The transmit path dropped an skb that no event introduced, while a packet was being queued in pieces.
-    pub fn dropped(&mut self, cpu: u16) {
-        let Some((way, parent)) = self.last(cpu).and_then(|s| *s) else {
-            return;
-        };
-        if let Some(cut) = self
-            .ways
-            .get_mut(&way)
-            .and_then(|of| of.iter_mut().rev().find(|c| c.parent == parent))
-        {
-            cut.dropped += 1;
         }
     }
 
@@ -251,24 +238,27 @@ impl Splits {
         cut.zip(known).is_some_and(|(c, h)| c.dropped > 0 && c.explained(h))
     }
 
-    fn close(&mut self, way: Way, cut: Cut, headers: Option<u32>) {
+    pub(super) fn close(&mut self, way: Way, cut: Cut, headers: Option<u32>) {
         let n = cut.edges.len() as u64;
         let payload = headers.map(|h| u64::from(cut.len.saturating_sub(h)));
         let found = headers.and_then(|h| cut.sum.checked_sub(n * u64::from(h)));
         let missing = payload.zip(found).and_then(|(p, f)| p.checked_sub(f));
         let refused = headers.is_some_and(|h| cut.dropped > 0 && (cut.explained(h) || n == 0));
-        let conserved = match (headers, missing) {
-            (None, _) => Conserved::Unknown,
+        let (conserved, why) = match (headers, missing) {
+            (None, _) => (Conserved::Unknown, Why::default()),
             // They may be another packet's.
-            _ if way.cpu.is_none() && !self.aligned.contains(&way.dev) => Conserved::Unknown,
-            (_, Some(0)) => Conserved::Yes,
-            (_, Some(_)) if refused => Conserved::Yes,
-            _ => Conserved::No,
+            _ if way.cpu.is_none() && !self.aligned.contains(&way.dev) => (Conserved::Unknown, self.unordered(way.dev)),
+            (_, Some(0)) => (Conserved::Yes, Why::default()),
+            (_, Some(_)) if refused => (Conserved::Yes, Why::default()),
+            _ => (Conserved::No, Why::default()),
         };
+        if way.cpu.is_none() {
+            self.of_queue.push((self.units.len(), way.dev));
+        }
         for i in &cut.edges {
             if let (Some(row), Some(len)) = (self.rows.get_mut(*i as usize), self.lens.get(*i as usize)) {
                 row.bytes = headers.and_then(|h| len.checked_sub(h));
-                row.conserved = conserved;
+                (row.conserved, row.why) = (conserved, why);
                 row.confidence = match (conserved, row.rule) {
                     (Conserved::Yes, Rule::SegmentOrder) if cut.dropped == 0 && row.kind == LineageKind::Gso => {
                         Confidence::Certain
@@ -291,6 +281,7 @@ impl Splits {
             },
             found: found.unwrap_or(0),
             conserved,
+            why,
         });
     }
 
@@ -298,6 +289,7 @@ impl Splits {
     /// open, not broken.
     pub fn finish(mut self) -> (Vec<LineageRow>, Vec<Unit>) {
         self.forget();
+        self.doubt();
         (self.rows, self.units)
     }
 }

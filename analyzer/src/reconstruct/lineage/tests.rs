@@ -1,6 +1,8 @@
 mod aligned;
+mod queueing;
 
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
+use super::why::Why;
 use crate::Confidence;
 use crate::facts::Facts;
 use crate::reconstruct::balances::tables::{BalanceKind, BalanceRow};

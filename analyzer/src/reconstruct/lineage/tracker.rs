@@ -15,6 +15,7 @@ use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use rustc_hash::FxHashMap;
 
 use super::gro::{Given, Gro, Place};
+use super::queueing::Queueing;
 use super::sent::{self, Sent};
 use super::split::{Segment, Splits};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
@@ -211,7 +212,7 @@ fn routes<'f>(trace: &Trace<'_>) -> (Routes<Edges<'f>>, bool, bool) {
         t.start_xmit(e, p.name, p.len, transport.filter(|_| p.transport_offset_valid));
     });
     r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.location.unwrap_or(0)));
-    r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.location));
+    r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.location, p.protocol != 0));
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
         if p.err.unwrap_or(0) == 0 {
             t.retransmit(e);
@@ -257,7 +258,8 @@ impl Edges<'_> {
     fn queue(&mut self, e: &Event<'_>, dev: &[u8], len: u32) {
         let Some(skb) = self.identity.of(e.index) else { return };
         self.queued.insert(skb, (Name::new(dev), len, e.ts));
-        self.splits.queued(e.cpu);
+        self.splits
+            .queues(e.cpu, Queueing::Whole(Name::new(dev), skb, context(e)));
         self.last.insert(context(e), (e.ts, skb));
     }
 
@@ -316,12 +318,24 @@ impl Edges<'_> {
         }
     }
 
-    fn kfree(&mut self, e: &Event<'_>, location: u64) {
+    /// `packet`: it has a protocol, as what netlink and unix sockets free has not.
+    fn kfree(&mut self, e: &Event<'_>, location: u64, packet: bool) {
         match self.identity.of(e.index) {
             Some(skb) => {
-                self.queued.remove(&skb);
+                let Some((dev, ..)) = self.queued.remove(&skb) else {
+                    return;
+                };
+                if self.frees.is_tbf(location) {
+                    self.splits.refused(e.ts, e.cpu, dev);
+                } else if self.frees.queues(location) {
+                    self.splits.taken_out(e.cpu, dev, skb);
+                }
             }
-            None if self.frees.place(location) == FreePlace::Transmit => self.splits.dropped(e.cpu),
+            None if packet && self.frees.lets_go(location) => self.splits.let_go(),
+            None if self.frees.place(location) == FreePlace::Transmit => {
+                let in_queueing = self.frees.queues(location);
+                self.splits.dropped(e.cpu, context(e), in_queueing);
+            }
             None => {}
         }
     }

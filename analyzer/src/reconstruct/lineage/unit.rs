@@ -1,6 +1,7 @@
 //! One thing whose bytes must add up: a GRO head, a segmented packet.
 
 use super::tables::Conserved;
+use super::why::Why;
 use crate::facts::{ConnectionId, SkbId};
 
 /// What adds up.
@@ -29,4 +30,6 @@ pub struct Unit {
     pub found: u64,
     /// Whether that is the same; unknown when a length is.
     pub conserved: Conserved,
+    /// Why that is not known.
+    pub why: Why,
 }

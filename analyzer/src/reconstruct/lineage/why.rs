@@ -32,7 +32,26 @@ pub enum Why {
     Joined,
     /// More than at first, and than a segment.
     Longer,
+    /// Segments of an earlier packet may be before it.
+    Order,
+    /// Its queue drops what it has taken.
+    QueueDrops,
 }
+
+impl Why {
+    /// Why the bytes of a head, or of a packet cut, are not compared.
+    pub fn of_unit(self) -> &'static str {
+        match self {
+            Why::Order => ORDER,
+            Why::QueueDrops => QUEUE_DROPS,
+            _ => "the length of a part is not known",
+        }
+    }
+}
+
+const ORDER: &str =
+    "segments of an earlier packet may come before its own: no event tells whose a segment is, only their order";
+const QUEUE_DROPS: &str = "its queue drops what it has taken, to take another: no event tells whose segment that was";
 
 impl LineageRow {
     /// Why its bytes are not compared, or do not add up; empty when they add up.
@@ -55,6 +74,7 @@ impl LineageRow {
             }
             (_, Why::Joined, _) => "more bytes than at first: TCP may have joined small segments to send them again",
             (_, Why::Longer, _) => "more bytes than at first, and than TCP joins to send them again",
+            (_, Why::Order | Why::QueueDrops, _) => self.why.of_unit(),
             (Conserved::Unknown, Why::Unit, LineageKind::Coalesce) => {
                 "what of its socket's bytes was read is not known, or not compared"
             }

@@ -100,6 +100,19 @@ const PLACES: &[(&str, FreePlace)] = &[
     ("packet_", FreePlace::Elsewhere),
 ];
 
+/// net/core/dev.c: `__dev_xmit_skb` hands a packet to the queue, and frees what that gave back.
+const QUEUEING: &[&str] = &["__dev_queue_xmit", "__dev_xmit_skb", "dev_qdisc_enqueue"];
+/// net/sched: dequeueing, and resets; what these gather the lock frees (`rtnl_kfree_skbs`).
+const LETTING_GO: &[&str] = &[
+    "qdisc_",
+    "__qdisc_",
+    "fq_",
+    "codel_",
+    "htb_",
+    "__rtnl_unlock",
+    "rtnl_unlock",
+];
+
 /// Without symbols, a free this long after the last event may be another skb's.
 const DOUBT_NS: i64 = 1_000_000;
 
@@ -121,6 +134,23 @@ impl<'k> Frees<'k> {
     pub fn is_gso(&self, location: u64) -> bool {
         let name = self.symbols.resolve(location);
         name.is_some_and(|(name, _)| name.starts_with("validate_xmit_skb"))
+    }
+    fn starts(&self, location: u64, with: &[&str]) -> bool {
+        let name = self.symbols.resolve(location);
+        name.is_some_and(|(name, _)| with.iter().any(|w| name.starts_with(w)))
+    }
+    /// Whether a device's queue is asked there to take a packet: what it did not keep then is freed at the end of that.
+    pub fn queues(&self, location: u64) -> bool {
+        self.starts(location, QUEUEING)
+    }
+    /// Whether a queue lets go there of what it had taken: it is emptied, or drops what it was about to give.
+    pub fn lets_go(&self, location: u64) -> bool {
+        self.starts(location, LETTING_GO)
+    }
+    /// Whether it is tbf, which frees a packet as dropped when no segment of it was taken as if there were room: a queue that drops
+    /// another for it says so (`NET_XMIT_CN`), and has it.
+    pub fn is_tbf(&self, location: u64) -> bool {
+        self.starts(location, &["tbf_"])
     }
     /// The place of a text address.
     pub fn place(&mut self, location: u64) -> FreePlace {

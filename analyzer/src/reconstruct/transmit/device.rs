@@ -45,9 +45,11 @@ impl Device {
                 }
                 _ => pass,
             };
-            // It was not what the ACK answered.
-            if let (Some(acked), Some(started)) = (acked, pass.started_ns)
-                && acked < started
+            let sent = matches!(pass.end, PassEnd::Sent | PassEnd::Completed);
+            // It was not what the ACK answered: a queue still had it, to hand it on or to drop it, and that is a wait for nothing.
+            let left_queue = pass.started_ns.or(pass.ended_ns.filter(|_| !sent));
+            if let (Some(acked), Some(left)) = (acked, left_queue)
+                && acked < left
             {
                 break;
             }
@@ -59,7 +61,6 @@ impl Device {
                 break;
             }
             // Where no event says when the driver began, it had the packet at the end of its function.
-            let sent = matches!(pass.end, PassEnd::Sent | PassEnd::Completed);
             let Some(started) = pass.started_ns.or(pass.ended_ns.filter(|_| sent)) else {
                 d.ended = pass.ended_ns.unwrap_or(d.ended);
                 break;

@@ -116,6 +116,11 @@ pub(super) fn established(of: &Of<'_>) -> Option<i64> {
 }
 
 impl Shared<'_> {
+    /// When a life was dropped.
+    fn dropped(&self, skb: SkbId) -> Option<i64> {
+        let life = self.identity.life(skb);
+        life.filter(|l| l.death_kind == DeathKind::Dropped)?.death_ns
+    }
     /// Events were lost in between.
     pub(super) fn lost(&self, from: i64, to: i64) -> bool {
         self.lost.within(from, to)
@@ -320,8 +325,9 @@ impl Builder<'_, '_> {
                 continue;
             };
             segment.rtx = segment.rtx.saturating_add(1);
-            // One that the ACK overtook in this host (a probe, a timer that was wrong) repaired nothing.
-            let overtaken = segment.acked.is_some_and(|t| p.started.is_some_and(|s| s > t));
+            // One that the ACK overtook in this host (a probe, a timer that was wrong) repaired nothing: it was handed to a driver, or dropped, after it.
+            let left = p.started.or_else(|| self.shared.dropped(p.skb));
+            let overtaken = segment.acked.is_some_and(|t| left.is_some_and(|s| s > t));
             if !overtaken {
                 segment.last_rtx = Some(at);
             }

@@ -13,6 +13,7 @@ mod edges;
 mod fair_queue;
 mod last_send;
 mod old_kernels;
+mod overtaken;
 mod refused;
 mod same_host;
 mod shifted;
