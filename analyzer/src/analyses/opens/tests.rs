@@ -11,6 +11,7 @@ mod instead;
 mod listens;
 mod on_the_way_back;
 mod piled;
+mod pooled;
 mod probed;
 mod probers;
 mod raced;
