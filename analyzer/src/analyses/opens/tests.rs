@@ -14,6 +14,7 @@ mod piled;
 mod probed;
 mod probers;
 mod raced;
+mod refuses;
 mod scans;
 mod translated;
 mod twice;
