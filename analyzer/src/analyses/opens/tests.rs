@@ -15,6 +15,7 @@ mod pooled;
 mod probed;
 mod probers;
 mod raced;
+mod refuses;
 mod scans;
 mod translated;
 mod twice;

@@ -67,6 +67,7 @@ mod questions;
 mod queued;
 mod quotas;
 mod received;
+mod refuses;
 mod resets;
 mod sent;
 mod sentences;

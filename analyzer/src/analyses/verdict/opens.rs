@@ -37,6 +37,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.inherited.is_some()
             || o.orphans.is_some()
             || o.cut_off.is_some()
+            || o.refuses.is_some()
             || !o.piled.is_empty()
             || o.taken_over.is_some()
             || o.raced.is_some()
@@ -143,8 +144,9 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
 
 /// What has a name.
 fn causes(o: &Opens) -> Vec<String> {
-    let own = listens::causes(o).into_iter();
-    own.chain(super::cut_off::causes(o))
+    let own = super::refuses::causes(o).into_iter();
+    own.chain(listens::causes(o))
+        .chain(super::cut_off::causes(o))
         .chain(accepts::causes(o))
         .chain(instead::causes(o))
         .chain(handshakes::causes(o))
