@@ -27,6 +27,7 @@ mod fallback;
 mod handshakes;
 pub(crate) mod herd;
 mod inherited;
+mod limited;
 mod listens;
 mod moved;
 mod on_the_way_back;
@@ -61,6 +62,7 @@ pub(crate) use fallback::fallbacks;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use inherited::Inherited;
+pub use limited::Limited;
 pub use listens::{TakenOver, ToItself, Unheard};
 pub use moved::Moved;
 pub use on_the_way_back::Back;
@@ -139,6 +141,9 @@ pub struct Opens {
     /// The server that closed new connections upon their first message, for a time.
     #[serde(skip)]
     pub refuses: Option<Refuses>,
+    /// The source of which a rule dropped SYNs while it had so many connections.
+    #[serde(skip)]
+    pub limited: Option<Limited>,
     /// Connections that the kernel reset by itself, for want of memory or of orphans.
     pub orphans: Option<Orphans>,
     /// Listening sockets with many connections in their accept queue, before and after; the fullest first.
@@ -218,6 +223,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         inherited: inherited::inherited(facts),
         cut_off: cut_off::cut_off(facts),
         refuses: refuses::refuses(facts),
+        limited: limited::limited(facts),
         orphans: orphans::orphans(facts),
         piled: piled::piled(facts),
         under_way: facts.opens.iter().filter(|r| under_way(r)).count() as u64,

@@ -50,6 +50,11 @@ impl<'f> Syns<'f> {
         Syns { facts, of }
     }
 
+    /// Drops of SYNs of a socket.
+    pub(super) fn of(&self, connection: ConnectionId) -> &[&'f DropRow] {
+        self.of.get(&connection).map_or(&[], Vec::as_slice)
+    }
+
     /// Of some attempts: the kind of drop that nearly each of them met.
     pub(super) fn shut<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow>) -> Option<Shut> {
         let mut by: BTreeMap<Kind, (&DropRow, u64)> = BTreeMap::new();

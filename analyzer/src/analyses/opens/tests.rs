@@ -8,6 +8,7 @@ mod doors;
 mod gone;
 mod handshakes;
 mod instead;
+mod limited;
 mod listens;
 mod on_the_way_back;
 mod piled;

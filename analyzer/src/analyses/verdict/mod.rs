@@ -51,6 +51,7 @@ mod instead;
 mod itself;
 mod kept;
 mod left_early;
+mod limited;
 mod line;
 mod listens;
 mod long_work;

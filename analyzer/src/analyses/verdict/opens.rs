@@ -38,6 +38,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.orphans.is_some()
             || o.cut_off.is_some()
             || o.refuses.is_some()
+            || o.limited.is_some()
             || !o.piled.is_empty()
             || o.taken_over.is_some()
             || o.raced.is_some()
@@ -144,7 +145,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
 
 /// What has a name.
 fn causes(o: &Opens) -> Vec<String> {
-    let own = super::refuses::causes(o).into_iter();
+    let own = super::refuses::causes(o).into_iter().chain(super::limited::causes(o));
     own.chain(listens::causes(o))
         .chain(super::cut_off::causes(o))
         .chain(accepts::causes(o))

@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use rustc_hash::FxHashMap;
 
 use super::clients::server_of;
+use super::exchanges::CONVERSATION;
 use crate::analyses::application::{Role, paused, sockets, tells};
 use crate::diff::Withheld;
 use crate::diff::sides::options::Recording;
@@ -230,7 +231,11 @@ pub(in crate::diff) fn chosen(
             return true;
         }
         let asked = match &w.service {
-            Some(server) => servers.contains(server),
+            // Of whole conversations clients are not told apart.
+            Some(server) => {
+                let whole = || w.stage == CONVERSATION && servers.iter().any(|s| server_of(s) == server);
+                servers.contains(server) || whole()
+            }
             None => servers.is_empty() && together,
         };
         // Nothing waited in any queue; no answer waited for its connection.

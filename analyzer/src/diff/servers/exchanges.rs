@@ -99,10 +99,6 @@ pub(in crate::diff) fn durations(f: &mut Filling<'_, '_>) {
         let (Some((began, _)), Some(last), true) = (began, s.responses.last(), few) else {
             continue;
         };
-        let server = match f.of.apart {
-            Some(apart) => apart.name(f.of.facts, s.connection, &server),
-            None => server,
-        };
         let which = Which::new(LEDGER, CONVERSATION).of_service(&server);
         match last.confidence.is_solid() {
             true => f.put(&which, *began, Some(last.read_ns.saturating_sub(*began))),

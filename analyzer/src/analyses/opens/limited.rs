@@ -1,0 +1,178 @@
+//! A rule that lets a source have so many connections to an end and drops the SYNs of more, while other sources get through: by how many stood when one was dropped, and when one was not.
+//!
+//! Needs `drops` with their sockets, `opens`, `tcp_states`, `connections`; no lost events.
+//!
+//! ```text
+//! of 10.0.0.2, stand there:  5    30    59    60       60       60      41
+//! its next SYN             opens opens opens dropped  dropped  dropped  opens      of 10.0.0.3: opens opens opens
+//! ```
+//! Inferred: what a rule counts is in no event. Must not take for one: a rule that drops all of a source, or some of all sources; one that limits how often something comes (drops stand at any count); a source of few connections.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rustc_hash::FxHashMap;
+
+use super::shut::Syns;
+use crate::analyses::drops::reasons::RULES;
+use crate::analyses::drops::{place, text};
+use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
+use crate::reconstruct::tcp::role::Role;
+use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED};
+use crate::stat::nearest_rank;
+
+/// Fewest SYNs dropped, and fewest connections that stood then, by the median.
+const DROPPED: usize = 10;
+const STOOD: i64 = 5;
+/// Fewest that others opened at once meanwhile.
+const OTHERS: usize = 5;
+/// Of those dropped and of those that opened at once, at most one in so many is on the wrong side of the count.
+const BUT: usize = 10;
+/// Part of the median from which on it is near.
+const NEAR: f64 = 0.9;
+
+/// What is told of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limited {
+    /// The source's address.
+    pub source: String,
+    /// The end, `address:port`.
+    pub to: String,
+    /// SYNs dropped.
+    pub syns: u64,
+    /// Attempts that lost one and opened by a later one, and the longest.
+    pub delayed: u64,
+    /// See there.
+    pub longest_ns: i64,
+    /// Attempts that lost one and did not come to be.
+    pub failed: u64,
+    /// `NETFILTER_DROP at nft_do_chain on eth0`.
+    pub place: String,
+    /// First and last drop, ns since the start of the recording.
+    pub within_ns: (i64, i64),
+    /// Connections of the source that stood there when one was dropped: median and most.
+    pub stood: (i64, i64),
+    /// Most of them are of this task, so many at the last drop.
+    pub holder: Option<(String, u64)>,
+    /// Connections of other sources that opened there meanwhile, none of which lost a SYN.
+    pub others: u64,
+}
+
+/// When a connection stands.
+type Span = (i64, i64, Name);
+
+/// Connections of each source to each end, as that has them.
+fn spans(facts: &Facts, of: &BTreeMap<(IpAddr, End), Vec<i64>>) -> BTreeMap<(IpAddr, End), Vec<Span>> {
+    let mut times: FxHashMap<ConnectionId, (Option<i64>, Option<i64>)> = FxHashMap::default();
+    for s in facts.tcp_states.iter().filter(|s| s.kind == "sock") {
+        let of = times.entry(s.connection).or_default();
+        match s.state {
+            ESTABLISHED => of.0 = Some(s.time_ns),
+            state if state > ESTABLISHED || state == CLOSE => of.1 = of.1.or(Some(s.time_ns)),
+            _ => {}
+        }
+    }
+    let mut out: BTreeMap<(IpAddr, End), Vec<Span>> = BTreeMap::new();
+    for row in facts.connections.iter().filter(|r| r.role().0 == Role::Client) {
+        let (Some(from), Some(to)) = (row.saddr, row.daddr) else {
+            continue;
+        };
+        let key = (from.to_canonical(), (to.to_canonical(), row.dport));
+        let (stood, ended) = times.get(&row.connection).copied().unwrap_or_default();
+        // One that was opened in the recording and never stood is none.
+        if !of.contains_key(&key) || row.born.is_some() && stood.is_none() {
+            continue;
+        }
+        let span = (stood.unwrap_or(i64::MIN), ended.unwrap_or(i64::MAX), row.task);
+        out.entry(key).or_default().push(span);
+    }
+    out
+}
+
+fn count(spans: &[Span], at: i64) -> i64 {
+    spans.iter().filter(|s| s.0 <= at && s.1 > at).count() as i64
+}
+
+/// The one of which most SYNs were dropped.
+pub(super) fn limited(facts: &Facts) -> Option<Limited> {
+    if !facts.gaps.is_empty() {
+        return None;
+    }
+    let syns = Syns::of_all(facts);
+    let by_rule = |reason| text(facts.names.drop_reason(reason)) == RULES;
+    let key = |o: &OpenRow| {
+        let ((from, _), (to, port)) = (o.from?, o.to?);
+        Some((from.to_canonical(), (to.to_canonical(), port)))
+    };
+    let mut drops: BTreeMap<(IpAddr, End), Vec<i64>> = BTreeMap::new();
+    let mut met: BTreeMap<(IpAddr, End), Vec<&OpenRow>> = BTreeMap::new();
+    let mut at_once: BTreeMap<End, Vec<(IpAddr, i64)>> = BTreeMap::new();
+    for o in &facts.opens {
+        let Some(key) = key(o) else { continue };
+        let of = o.connection.map_or(&[][..], |c| syns.of(c));
+        let lost: Vec<i64> = of.iter().filter(|d| by_rule(d.reason)).map(|d| d.time_ns).collect();
+        if !lost.is_empty() {
+            drops.entry(key).or_default().extend(lost);
+            met.entry(key).or_default().push(o);
+        } else if o.end == OpenEnd::Established && o.syns_again == Some(0) {
+            at_once.entry(key.1).or_default().push((key.0, o.start_ns));
+        }
+    }
+    drops.retain(|_, of| of.len() >= DROPPED);
+    if drops.is_empty() {
+        return None;
+    }
+    let spans = spans(facts, &drops);
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let one = |(key, at): (&(IpAddr, End), &Vec<i64>)| -> Option<Limited> {
+        let (source, to) = *key;
+        let (from, until) = (*at.iter().min()?, *at.iter().max()?);
+        let spans = spans.get(key)?;
+        let mut counts: Vec<i64> = at.iter().map(|t| count(spans, *t)).collect();
+        let most = *counts.iter().max()?;
+        let median = nearest_rank(&mut counts, 50)?;
+        let below = counts.iter().filter(|n| (**n as f64) < NEAR * median as f64).count();
+        let opened = at_once.get(&to)?;
+        let (own, other): (Vec<_>, Vec<_>) = opened.iter().partition(|(of, _)| *of == source);
+        // Where it opened at once there was room.
+        let full = own.iter().filter(|(_, t)| count(spans, *t) >= median).count();
+        let others = other.iter().filter(|(_, t)| (from..=until).contains(t)).count();
+        let lost_elsewhere = drops
+            .keys()
+            .chain(met.keys())
+            .any(|(of, end)| *end == to && *of != source);
+        let fits = median >= STOOD
+            && below.saturating_mul(BUT) <= counts.len()
+            && !own.is_empty()
+            && full.saturating_mul(BUT) <= own.len();
+        if !fits || others < OTHERS || lost_elsewhere {
+            return None;
+        }
+        let met = met.get(key)?;
+        let delayed: Vec<&&OpenRow> = met.iter().filter(|o| o.end == OpenEnd::Established).collect();
+        let mut tasks: BTreeMap<String, u64> = BTreeMap::new();
+        for s in spans.iter().filter(|s| s.0 <= until && s.1 > until && !s.2.is_empty()) {
+            *tasks.entry(s.2.text().into_owned()).or_default() += 1;
+        }
+        let holder = tasks.into_iter().max_by_key(|(_, n)| *n);
+        let place = (met.iter().filter_map(|o| o.connection))
+            .find_map(|c| syns.of(c).first().copied())
+            .map_or_else(String::new, |d| place(facts, d));
+        Some(Limited {
+            source: source.to_string(),
+            to: super::end(Some(to)),
+            syns: at.len() as u64,
+            delayed: delayed.len() as u64,
+            longest_ns: delayed.iter().map(|o| o.total_ns()).max().unwrap_or(0),
+            failed: met.len().saturating_sub(delayed.len()) as u64,
+            place,
+            within_ns: (from.saturating_sub(start), until.saturating_sub(start)),
+            stood: (median, most),
+            holder: holder.filter(|(_, n)| i64::try_from(n.saturating_mul(2)).is_ok_and(|n| n > median)),
+            others: others as u64,
+        })
+    };
+    drops.iter().filter_map(one).max_by_key(|l| l.syns)
+}
