@@ -20,7 +20,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 use crate::reconstruct::tcp::role::Role;
-use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED};
+use crate::reconstruct::tcp::states::{ESTABLISHED, FIN_WAIT1};
 use crate::stat::nearest_rank;
 
 /// Fewest SYNs dropped, and fewest connections that stood then, by the median.
@@ -70,7 +70,7 @@ fn spans(facts: &Facts, of: &BTreeMap<(IpAddr, End), Vec<i64>>) -> BTreeMap<(IpA
         let of = times.entry(s.connection).or_default();
         match s.state {
             ESTABLISHED => of.0 = Some(s.time_ns),
-            state if state > ESTABLISHED || state == CLOSE => of.1 = of.1.or(Some(s.time_ns)),
+            state if state >= FIN_WAIT1 => of.1 = of.1.or(Some(s.time_ns)),
             _ => {}
         }
     }

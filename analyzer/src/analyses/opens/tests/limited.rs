@@ -24,6 +24,7 @@ fn add(f: &mut Facts, from: u8, task: &str, at: i64, stood: i64, until: i64) {
     (row.daddr, row.dport) = (Some([10, 0, 0, 1].into()), 9200);
     (row.task, row.born) = (Name::new(task.as_bytes()), Some(SYN_SENT));
     f.connections.push(row);
+    f.tcp_states.push(state(n, SYN_SENT, at * MS));
     f.tcp_states.push(state(n, ESTABLISHED, stood * MS));
     f.tcp_states.push(state(n, FIN_WAIT1, until * MS));
     let again = stood > at + 500;
