@@ -192,3 +192,37 @@ pub fn softirq(
         confidence: crate::Confidence::Certain,
     }
 }
+
+/// A request that was read as soon as it came, and answered by the same thread, of which nothing else is known.
+pub fn turnaround(
+    connection: u32,
+    pid: i32,
+    (read_ns, send_ns): (i64, i64),
+) -> crate::reconstruct::application::tables::TurnaroundRow {
+    let nobody = crate::name::Name::default();
+    crate::reconstruct::application::tables::TurnaroundRow {
+        connection: crate::facts::ConnectionId(connection),
+        pid,
+        task: nobody,
+        sender_pid: pid,
+        sender: nobody,
+        ready_ns: Some(read_ns),
+        read_ns,
+        send_ns,
+        reads: 1,
+        split: crate::reconstruct::thread::Split::default(),
+        asleep_in: nobody,
+        asleep_in_ns: 0,
+        held_ns: 0,
+        woken_by: nobody,
+        woken_by_pid: 0,
+        woken_by_ns: 0,
+        ran_meanwhile: nobody,
+        ran_meanwhile_pid: 0,
+        ran_meanwhile_ns: 0,
+        asleep_on: None,
+        run_queue_task: nobody,
+        overlap: false,
+        confidence: crate::Confidence::Certain,
+    }
+}

@@ -19,7 +19,7 @@ use std::net::{IpAddr, SocketAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checks::{checks, waited};
-use super::pooled::Pools;
+use super::pooled;
 use super::probers::Probers;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -64,8 +64,8 @@ pub(super) struct Asides<'f> {
     /// See [`reached`].
     reached: FxHashMap<End, (i64, i64)>,
     of: FxHashMap<(End, i32), Aside>,
-    /// Of calls that had no socket yet, by process and errno: what all others of theirs have that were told the same.
-    calls: FxHashMap<(i32, i32), Option<Aside>>,
+    /// Of calls that had no socket yet, for which no neighbour answered, by process.
+    calls: FxHashMap<i32, Aside>,
 }
 
 impl Asides<'_> {
@@ -73,7 +73,7 @@ impl Asides<'_> {
         let pid = self.facts.process(o.pid);
         match o.to {
             Some(to) => self.of.get(&(canonical(to), pid)),
-            None => self.calls.get(&(pid, o.error?))?.as_ref(),
+            None => self.calls.get(&pid).filter(|_| o.error == Some(pooled::UNANSWERED)),
         }
     }
 
@@ -104,14 +104,14 @@ fn reached(facts: &Facts) -> FxHashMap<End, (i64, i64)> {
 
 /// All of them; none where events are lost: an answer that waited may be among these.
 pub(super) fn asides(facts: &Facts) -> Asides<'_> {
-    let (mut of, mut calls) = (FxHashMap::default(), FxHashMap::default());
+    let mut of = FxHashMap::default();
     let reached = reached(facts);
     if !facts.gaps.is_empty() {
         return Asides {
             facts,
             reached,
             of,
-            calls,
+            calls: FxHashMap::default(),
         };
     }
     let mut tried: BTreeMap<(End, i32), Vec<&OpenRow>> = BTreeMap::new();
@@ -185,37 +185,24 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
     };
     let there_is_none = |to: &End| !reached.contains_key(to) && !there(*to);
     let probers = LazyCell::new(|| (Probers::of(facts), checks(facts)));
-    let pools = LazyCell::new(|| Pools::of(facts));
-    let out = |key: &(End, i32), rows: &[&OpenRow]| {
-        let waited = waited.get(key).copied().unwrap_or(0);
-        pools.instead(key.0, key.1, rows, waited, &probers.0)
+    let many = |to: &End| at.get(to).is_some_and(|of| of.0 >= FEW || of.1.len() >= USERS);
+    let nobodys: BTreeMap<(End, i32), &[&OpenRow]> = (tried.iter())
+        .filter(|((to, _), _)| many(to) && there_is_none(to))
+        .map(|(key, rows)| (*key, rows.as_slice()))
+        .collect();
+    let outs = match nobodys.is_empty() {
+        true => BTreeMap::new(),
+        false => pooled::out(facts, &nobodys, &waited, (&probers.0, &probers.1)),
     };
-    // Of all that try an end, or of none.
-    let mut outs: BTreeMap<End, Option<Vec<(i32, End)>>> = BTreeMap::new();
-    for (key, rows) in &tried {
-        let (to, pid) = *key;
-        let many = at.get(&to).is_some_and(|of| of.0 >= FEW || of.1.len() >= USERS);
-        let all = outs
-            .entry(to)
-            .or_insert_with(|| (many && there_is_none(&to)).then(Vec::new));
-        let Some(of) = all else { continue };
-        match out(key, rows) {
-            Some(end) => of.push((pid, end)),
-            None if probers.1.serving(to).any(|p| p == pid) => {}
-            None => *all = None,
-        }
-    }
-    let pooled = outs.iter().filter_map(|(to, all)| Some((to, all.as_ref()?)));
-    for (to, (pid, end)) in pooled.flat_map(|(to, all)| all.iter().map(move |of| (to, of))) {
-        of.insert((*to, *pid), Aside::Pool(super::end(Some(*end))));
-    }
+    let pool = |end: &End| Aside::Pool(super::end(Some(*end)));
+    of.extend(outs.iter().map(|(key, end)| (*key, pool(end))));
     for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains_key(key)) {
         let (to, pid) = *key;
         if of.contains_key(key) {
             continue;
         }
-        let Some((attempts, users)) = at.get(&to) else { continue };
-        if *attempts >= FEW || users.len() >= USERS {
+        let Some((attempts, _)) = at.get(&to) else { continue };
+        if many(&to) {
             // Whom else it fails may miss it.
             let alone = || {
                 let who = tried.keys().filter(|(end, _)| *end == to).map(|(_, pid)| *pid);
@@ -244,13 +231,8 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         };
         of.insert(*key, aside);
     }
-    for ((to, pid), rows) in &tried {
-        for errno in rows.iter().filter_map(|o| o.error) {
-            let aside = of.get(&(*to, *pid)).cloned();
-            let all: &mut Option<Aside> = calls.entry((*pid, errno)).or_insert_with(|| aside.clone());
-            *all = all.take().filter(|_| aside.is_some());
-        }
-    }
+    let calls = pooled::unanswered(&tried, &outs);
+    let calls = calls.iter().map(|(process, end)| (*process, pool(end))).collect();
     Asides {
         facts,
         reached,

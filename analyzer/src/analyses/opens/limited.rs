@@ -11,16 +11,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use rustc_hash::FxHashMap;
-
+use super::lives::lives;
 use super::shut::Syns;
 use crate::analyses::drops::reasons::RULES;
 use crate::analyses::drops::{place, text};
-use crate::facts::{ConnectionId, Facts};
+use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 use crate::reconstruct::tcp::role::Role;
-use crate::reconstruct::tcp::states::{ESTABLISHED, FIN_WAIT1};
 use crate::stat::nearest_rank;
 
 /// Fewest SYNs dropped, and fewest connections that stood then, by the median.
@@ -60,39 +58,50 @@ pub struct Limited {
     pub others: u64,
 }
 
-/// When a connection stands.
-type Span = (i64, i64, Name);
+/// Connections of a source to an end.
+#[derive(Default)]
+struct Held {
+    /// When each stood and ended, in order; one that is older than the recording, or outlives it, has the first time there is, or the last.
+    begins: Vec<i64>,
+    ends: Vec<i64>,
+    /// The same of each, and whose it was.
+    spans: Vec<(i64, i64, Name)>,
+}
 
-/// Connections of each source to each end, as that has them.
-fn spans(facts: &Facts, of: &BTreeMap<(IpAddr, End), Vec<i64>>) -> BTreeMap<(IpAddr, End), Vec<Span>> {
-    let mut times: FxHashMap<ConnectionId, (Option<i64>, Option<i64>)> = FxHashMap::default();
-    for s in facts.tcp_states.iter().filter(|s| s.kind == "sock") {
-        let of = times.entry(s.connection).or_default();
-        match s.state {
-            ESTABLISHED => of.0 = Some(s.time_ns),
-            state if state >= FIN_WAIT1 => of.1 = of.1.or(Some(s.time_ns)),
-            _ => {}
-        }
+impl Held {
+    /// How many stood.
+    fn at(&self, time_ns: i64) -> i64 {
+        let until = |of: &[i64]| of.partition_point(|t| *t <= time_ns) as i64;
+        until(&self.begins) - until(&self.ends)
     }
-    let mut out: BTreeMap<(IpAddr, End), Vec<Span>> = BTreeMap::new();
+}
+
+type Key = (IpAddr, End);
+
+/// Those of each source to each end that has drops, as the source's sockets tell.
+fn held(facts: &Facts, drops: &BTreeMap<Key, Vec<i64>>) -> BTreeMap<Key, Held> {
+    let lives = lives(facts);
+    let mut out: BTreeMap<Key, Held> = BTreeMap::new();
     for row in facts.connections.iter().filter(|r| r.role().0 == Role::Client) {
         let (Some(from), Some(to)) = (row.saddr, row.daddr) else {
             continue;
         };
         let key = (from.to_canonical(), (to.to_canonical(), row.dport));
-        let (stood, ended) = times.get(&row.connection).copied().unwrap_or_default();
+        let life = lives.get(&row.connection).copied().unwrap_or_default();
         // One that was opened in the recording and never stood is none.
-        if !of.contains_key(&key) || row.born.is_some() && stood.is_none() {
+        if !drops.contains_key(&key) || row.born.is_some() && life.stood.is_none() {
             continue;
         }
-        let span = (stood.unwrap_or(i64::MIN), ended.unwrap_or(i64::MAX), row.task);
-        out.entry(key).or_default().push(span);
+        let begin = life.stood.unwrap_or(i64::MIN);
+        let span = (begin, life.ended.map_or(i64::MAX, |e| e.0), row.task);
+        out.entry(key).or_default().spans.push(span);
+    }
+    for of in out.values_mut() {
+        (of.begins, of.ends) = of.spans.iter().map(|s| (s.0, s.1)).unzip();
+        of.begins.sort_unstable();
+        of.ends.sort_unstable();
     }
     out
-}
-
-fn count(spans: &[Span], at: i64) -> i64 {
-    spans.iter().filter(|s| s.0 <= at && s.1 > at).count() as i64
 }
 
 /// The one of which most SYNs were dropped.
@@ -106,8 +115,8 @@ pub(super) fn limited(facts: &Facts) -> Option<Limited> {
         let ((from, _), (to, port)) = (o.from?, o.to?);
         Some((from.to_canonical(), (to.to_canonical(), port)))
     };
-    let mut drops: BTreeMap<(IpAddr, End), Vec<i64>> = BTreeMap::new();
-    let mut met: BTreeMap<(IpAddr, End), Vec<&OpenRow>> = BTreeMap::new();
+    let mut drops: BTreeMap<Key, Vec<i64>> = BTreeMap::new();
+    let mut met: BTreeMap<Key, Vec<&OpenRow>> = BTreeMap::new();
     let mut at_once: BTreeMap<End, Vec<(IpAddr, i64)>> = BTreeMap::new();
     for o in &facts.opens {
         let Some(key) = key(o) else { continue };
@@ -124,41 +133,49 @@ pub(super) fn limited(facts: &Facts) -> Option<Limited> {
     if drops.is_empty() {
         return None;
     }
-    let spans = spans(facts, &drops);
+    let held = held(facts, &drops);
+    // Sources that lost any to each end.
+    let mut losers: BTreeMap<End, usize> = BTreeMap::new();
+    for (_, to) in met.keys() {
+        *losers.entry(*to).or_default() += 1;
+    }
     let start = facts.capture.start_ns.unwrap_or(0);
-    let one = |(key, at): (&(IpAddr, End), &Vec<i64>)| -> Option<Limited> {
+    let one = |(key, at): (&Key, &Vec<i64>)| -> Option<Limited> {
         let (source, to) = *key;
+        if losers.get(&to) != Some(&1) {
+            return None;
+        }
         let (from, until) = (*at.iter().min()?, *at.iter().max()?);
-        let spans = spans.get(key)?;
-        let mut counts: Vec<i64> = at.iter().map(|t| count(spans, *t)).collect();
+        let held = held.get(key)?;
+        let mut counts: Vec<i64> = at.iter().map(|t| held.at(*t)).collect();
         let most = *counts.iter().max()?;
         let median = nearest_rank(&mut counts, 50)?;
         let below = counts.iter().filter(|n| (**n as f64) < NEAR * median as f64).count();
         let opened = at_once.get(&to)?;
         let (own, other): (Vec<_>, Vec<_>) = opened.iter().partition(|(of, _)| *of == source);
         // Where it opened at once there was room.
-        let full = own.iter().filter(|(_, t)| count(spans, *t) >= median).count();
+        let full = own.iter().filter(|(_, t)| held.at(*t) >= median).count();
         let others = other.iter().filter(|(_, t)| (from..=until).contains(t)).count();
-        let lost_elsewhere = drops
-            .keys()
-            .chain(met.keys())
-            .any(|(of, end)| *end == to && *of != source);
         let fits = median >= STOOD
             && below.saturating_mul(BUT) <= counts.len()
             && !own.is_empty()
             && full.saturating_mul(BUT) <= own.len();
-        if !fits || others < OTHERS || lost_elsewhere {
+        if !fits || others < OTHERS {
             return None;
         }
         let met = met.get(key)?;
         let delayed: Vec<&&OpenRow> = met.iter().filter(|o| o.end == OpenEnd::Established).collect();
         let mut tasks: BTreeMap<String, u64> = BTreeMap::new();
-        for s in spans.iter().filter(|s| s.0 <= until && s.1 > until && !s.2.is_empty()) {
+        for s in held
+            .spans
+            .iter()
+            .filter(|s| s.0 <= until && s.1 > until && !s.2.is_empty())
+        {
             *tasks.entry(s.2.text().into_owned()).or_default() += 1;
         }
         let holder = tasks.into_iter().max_by_key(|(_, n)| *n);
         let place = (met.iter().filter_map(|o| o.connection))
-            .find_map(|c| syns.of(c).first().copied())
+            .find_map(|c| syns.of(c).iter().find(|d| by_rule(d.reason)))
             .map_or_else(String::new, |d| place(facts, d));
         Some(Limited {
             source: source.to_string(),

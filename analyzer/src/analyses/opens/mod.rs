@@ -29,6 +29,7 @@ pub(crate) mod herd;
 mod inherited;
 mod limited;
 mod listens;
+mod lives;
 mod moved;
 mod on_the_way_back;
 mod orphans;

@@ -16,10 +16,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::lives::{By, Life, lives};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::tcp::role::{Role, RoleBy};
-use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, ESTABLISHED, FIN_WAIT1};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::stat::nearest_rank;
 
@@ -46,6 +46,8 @@ const HELD: usize = 10;
 const RATED: usize = 5;
 /// These were closed together, ns.
 const TOGETHER_NS: i64 = 1_000_000_000;
+/// Lengths of first messages that are looked at, of those most frequently refused.
+const KINDS: usize = 8;
 /// Clients that are named.
 const NAMED: usize = 3;
 
@@ -95,15 +97,6 @@ pub struct Holder {
     pub after: u64,
     /// None was closed at all.
     pub kept: bool,
-}
-
-/// How one ended.
-#[derive(Clone, Copy, PartialEq)]
-enum By {
-    /// By a call of this end.
-    Own,
-    Peer,
-    Other,
 }
 
 /// What was said on one.
@@ -159,27 +152,6 @@ impl One<'_> {
     }
 }
 
-type Lives = FxHashMap<ConnectionId, (Option<i64>, Option<(i64, By)>)>;
-
-fn lives(facts: &Facts) -> Lives {
-    let mut lives = Lives::default();
-    for s in facts.tcp_states.iter().filter(|s| s.kind == "sock") {
-        let of = lives.entry(s.connection).or_default();
-        let by = match s.state {
-            ESTABLISHED => {
-                of.0 = Some(s.time_ns);
-                continue;
-            }
-            FIN_WAIT1 if s.in_task => By::Own,
-            CLOSE_WAIT => By::Peer,
-            FIN_WAIT1 | CLOSE => By::Other,
-            _ => continue,
-        };
-        of.1 = of.1.or(Some((s.time_ns, by)));
-    }
-    lives
-}
-
 /// Connections by the server's end, of those with enough that were closed soon.
 fn ends(facts: &Facts) -> BTreeMap<SocketAddr, Vec<One<'_>>> {
     let lives = lives(facts);
@@ -192,7 +164,7 @@ fn ends(facts: &Facts) -> BTreeMap<SocketAddr, Vec<One<'_>>> {
         let Some(at) = at.filter(|_| serves || row.peer.is_none()) else {
             continue;
         };
-        let (stood, ended) = lives.get(&row.connection).copied().unwrap_or_default();
+        let Life { stood, ended } = lives.get(&row.connection).copied().unwrap_or_default();
         by.entry(at).or_default().push(One {
             row,
             serves,
@@ -247,8 +219,16 @@ pub(super) fn refuses(facts: &Facts) -> Option<Refuses> {
     }
     talked(facts, &mut ends);
     let of_end = |(at, all): (&SocketAddr, &Vec<One<'_>>)| {
-        let kinds: BTreeSet<Option<u32>> = all.iter().filter(|o| o.refused()).map(One::kind).collect();
-        let told = kinds.into_iter().filter_map(|kind| told(facts, *at, all, kind));
+        let mut kinds: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+        for o in all.iter().filter(|o| o.refused()) {
+            *kinds.entry(o.kind()).or_default() += 1;
+        }
+        let mut kinds: Vec<(Option<u32>, usize)> = kinds.into_iter().collect();
+        kinds.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        let told = kinds
+            .iter()
+            .take(KINDS)
+            .filter_map(|(kind, _)| told(facts, *at, all, *kind));
         told.max_by_key(|r| r.connections)
     };
     ends.iter().filter_map(of_end).max_by_key(|r| r.connections)

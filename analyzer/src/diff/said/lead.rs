@@ -171,10 +171,9 @@ impl Leading<'_> {
                 sentence += &format!("; {}", of.words(false));
                 out.sizes.insert(at);
             }
-            let talks = (m.which.stage == CONVERSATION)
-                .then_some(m.which.service.as_deref())
-                .flatten();
-            for (at, of) in self.servers.exchanges_of(service.or(talks), longer) {
+            let whose = m.which.service.as_deref();
+            let whose = whose.filter(|_| answers || m.which.stage == CONVERSATION);
+            for (at, of) in self.servers.exchanges_of(whose, longer) {
                 // Of each of its clients it is the same.
                 if out.exchanges.insert(at) {
                     sentence += &format!("; {}", of.words());

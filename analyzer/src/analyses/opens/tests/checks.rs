@@ -3,10 +3,7 @@
 use super::scans::{facts as refused, told};
 use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
-use crate::name::Name;
-use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
-use crate::reconstruct::thread::Split;
 
 const S: i64 = 1_000_000_000;
 
@@ -91,32 +88,7 @@ fn who_has_no_other_server_is_none() {
     none(&|f| f.opens.iter_mut().filter(failed).for_each(|o| o.end_ns += S / 2));
     none(&|f| f.opens.iter_mut().filter(failed).for_each(|o| o.end = OpenEnd::NoPort));
     none(&|f| {
-        let nobody = Name::default();
-        let t = TurnaroundRow {
-            connection: ConnectionId(99),
-            pid: 42,
-            task: nobody,
-            sender_pid: 42,
-            sender: nobody,
-            ready_ns: Some(2 * S - 1_000),
-            read_ns: 2 * S - 500,
-            send_ns: 2 * S + S / 5 + 1_000,
-            reads: 1,
-            split: Split::default(),
-            asleep_in: nobody,
-            asleep_in_ns: 0,
-            held_ns: 0,
-            woken_by: nobody,
-            woken_by_pid: 0,
-            woken_by_ns: 0,
-            ran_meanwhile: nobody,
-            ran_meanwhile_pid: 0,
-            ran_meanwhile_ns: 0,
-            asleep_on: None,
-            run_queue_task: nobody,
-            overlap: false,
-            confidence: crate::Confidence::Certain,
-        };
+        let t = crate::testing::turnaround(99, 42, (2 * S - 1_000, 2 * S + S / 5 + 1_000));
         f.turnarounds.push(t);
     });
 }

@@ -7,39 +7,13 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
-use crate::reconstruct::thread::Split;
 
 const S: i64 = 1_000_000_000;
 const EHOSTUNREACH: i32 = 113;
 const PROXY: i32 = 42;
 
 fn turnaround(start_ns: i64, send_ns: i64) -> TurnaroundRow {
-    let nobody = Name::default();
-    TurnaroundRow {
-        connection: ConnectionId(0),
-        pid: PROXY,
-        task: nobody,
-        sender_pid: PROXY,
-        sender: nobody,
-        ready_ns: Some(start_ns),
-        read_ns: start_ns + 500,
-        send_ns,
-        reads: 1,
-        split: Split::default(),
-        asleep_in: nobody,
-        asleep_in_ns: 0,
-        held_ns: 0,
-        woken_by: nobody,
-        woken_by_pid: 0,
-        woken_by_ns: 0,
-        ran_meanwhile: nobody,
-        ran_meanwhile_pid: 0,
-        ran_meanwhile_ns: 0,
-        asleep_on: None,
-        run_queue_task: nobody,
-        overlap: false,
-        confidence: crate::Confidence::Certain,
-    }
+    crate::testing::turnaround(0, PROXY, (start_ns, send_ns))
 }
 
 /// Ten seconds of a proxy at 10.0.0.1:80: it works by 10.0.0.3:8080, forty times, and tries 10.0.0.2:8080, which no neighbour answers for, seven times at once every two seconds.
@@ -105,6 +79,25 @@ fn a_server_that_is_out_all_along_harms_nobody() {
     // So is the call that was told the same.
     let call = f.opens.iter().find(|o| o.to.is_none()).unwrap();
     assert_eq!(asides(&f).of(call), Some(&Aside::Pool("10.0.0.3:8080".into())));
+    // Not one that failed otherwise, as at a socket of another protocol; nor where others of theirs met no neighbour.
+    let other = |change: &dyn Fn(&mut Facts)| {
+        let mut f = facts();
+        change(&mut f);
+        let asides = asides(&f);
+        assert_eq!(asides.of(f.opens.iter().find(|o| o.to.is_none()).unwrap()), None);
+        assert!(of(&f).is_some());
+    };
+    let call = |o: &&mut OpenRow| o.to.is_none();
+    other(&|f| f.opens.iter_mut().filter(call).for_each(|o| o.error = Some(111)));
+    other(&|f| {
+        let like = f.opens.iter().find(|o| o.error.is_some() && o.to.is_some());
+        let there = OpenRow {
+            to: Some(([10, 0, 0, 4].into(), 22)),
+            connection: Some(ConnectionId(998)),
+            ..like.unwrap().clone()
+        };
+        f.opens.push(there);
+    });
 }
 
 #[test]
