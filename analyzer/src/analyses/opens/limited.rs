@@ -11,24 +11,28 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use rustc_hash::FxHashMap;
+
 use super::lives::lives;
 use super::shut::Syns;
 use crate::analyses::drops::reasons::RULES;
 use crate::analyses::drops::{place, text};
-use crate::facts::Facts;
+use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 use crate::reconstruct::tcp::role::Role;
 use crate::stat::nearest_rank;
 
-/// Fewest SYNs dropped, and fewest connections that stood then, by the median.
+/// Fewest SYNs dropped, and fewest connections that stood then.
 const DROPPED: usize = 10;
 const STOOD: i64 = 5;
 /// Fewest that others opened at once meanwhile.
 const OTHERS: usize = 5;
 /// Of those dropped and of those that opened at once, at most one in so many is on the wrong side of the count.
 const BUT: usize = 10;
-/// Part of the median from which on it is near.
+/// At least one in so many of those dropped met it as it was called, or more.
+const AT_IT: usize = 3;
+/// Part of the limit from which on it is near.
 const NEAR: f64 = 0.9;
 
 /// What is told of it.
@@ -50,7 +54,7 @@ pub struct Limited {
     pub place: String,
     /// First and last drop, ns since the start of the recording.
     pub within_ns: (i64, i64),
-    /// Connections of the source that stood there when one was dropped: median and most.
+    /// Connections of the source that stood there when SYNs were dropped and not when they were not, and most.
     pub stood: (i64, i64),
     /// Most of them are of this task, so many at the last drop.
     pub holder: Option<(String, u64)>,
@@ -61,7 +65,7 @@ pub struct Limited {
 /// Connections of a source to an end.
 #[derive(Default)]
 struct Held {
-    /// When each stood and ended, in order; one that is older than the recording, or outlives it, has the first time there is, or the last.
+    /// When each was let through and ended, in order; one that is older than the recording, or outlives it, has the first time there is, or the last.
     begins: Vec<i64>,
     ends: Vec<i64>,
     /// The same of each, and whose it was.
@@ -81,6 +85,13 @@ type Key = (IpAddr, End);
 /// Those of each source to each end that has drops, as the source's sockets tell.
 fn held(facts: &Facts, drops: &BTreeMap<Key, Vec<i64>>) -> BTreeMap<Key, Held> {
     let lives = lives(facts);
+    // A rule counts one from the SYN that it lets through.
+    let stood = facts.opens.iter().filter(|o| o.end == OpenEnd::Established);
+    let began = stood.filter_map(|o| {
+        let at_once = o.syns_again == Some(0);
+        Some((o.connection?, if at_once { o.start_ns } else { o.end_ns }))
+    });
+    let began: FxHashMap<ConnectionId, i64> = began.collect();
     let mut out: BTreeMap<Key, Held> = BTreeMap::new();
     for row in facts.connections.iter().filter(|r| r.role().0 == Role::Client) {
         let (Some(from), Some(to)) = (row.saddr, row.daddr) else {
@@ -92,7 +103,7 @@ fn held(facts: &Facts, drops: &BTreeMap<Key, Vec<i64>>) -> BTreeMap<Key, Held> {
         if !drops.contains_key(&key) || row.born.is_some() && life.stood.is_none() {
             continue;
         }
-        let begin = life.stood.unwrap_or(i64::MIN);
+        let begin = began.get(&row.connection).copied().or(life.stood).unwrap_or(i64::MIN);
         let span = (begin, life.ended.map_or(i64::MAX, |e| e.0), row.task);
         out.entry(key).or_default().spans.push(span);
     }
@@ -150,19 +161,25 @@ pub(super) fn limited(facts: &Facts) -> Option<Limited> {
         let mut counts: Vec<i64> = at.iter().map(|t| held.at(*t)).collect();
         let most = *counts.iter().max()?;
         let median = nearest_rank(&mut counts, 50)?;
-        let below = counts.iter().filter(|n| (**n as f64) < NEAR * median as f64).count();
         let opened = at_once.get(&to)?;
         let (own, other): (Vec<_>, Vec<_>) = opened.iter().partition(|(of, _)| *of == source);
-        // Where it opened at once there was room.
-        let full = own.iter().filter(|(_, t)| held.at(*t) >= median).count();
+        // Where it opened at once there was room, before it.
+        let mut room: Vec<i64> = own.iter().map(|(_, t)| held.at(t.saturating_sub(1))).collect();
+        room.sort_unstable();
+        counts.sort_unstable();
+        // The one in question may be counted an instant too early or too late, so the median can be one short of the limit.
+        let below = |of: &[i64], n: i64| of.partition_point(|c| *c < n);
+        let fits = |limit: i64| {
+            let at_it = counts.len().saturating_sub(below(&counts, limit));
+            let near = (limit as f64 * NEAR).ceil() as i64;
+            let full = room.len().saturating_sub(below(&room, limit));
+            at_it.saturating_mul(AT_IT) >= counts.len()
+                && below(&counts, near).saturating_mul(BUT) <= counts.len()
+                && full.saturating_mul(BUT) <= room.len()
+        };
+        let limit = (median.max(STOOD)..=most).find(|n| counts.binary_search(n).is_ok() && fits(*n));
         let others = other.iter().filter(|(_, t)| (from..=until).contains(t)).count();
-        let fits = median >= STOOD
-            && below.saturating_mul(BUT) <= counts.len()
-            && !own.is_empty()
-            && full.saturating_mul(BUT) <= own.len();
-        if !fits || others < OTHERS {
-            return None;
-        }
+        let limit = limit.filter(|_| !room.is_empty() && others >= OTHERS)?;
         let met = met.get(key)?;
         let delayed: Vec<&&OpenRow> = met.iter().filter(|o| o.end == OpenEnd::Established).collect();
         let mut tasks: BTreeMap<String, u64> = BTreeMap::new();
@@ -186,8 +203,8 @@ pub(super) fn limited(facts: &Facts) -> Option<Limited> {
             failed: met.len().saturating_sub(delayed.len()) as u64,
             place,
             within_ns: (from.saturating_sub(start), until.saturating_sub(start)),
-            stood: (median, most),
-            holder: holder.filter(|(_, n)| i64::try_from(n.saturating_mul(2)).is_ok_and(|n| n > median)),
+            stood: (limit, most),
+            holder: holder.filter(|(_, n)| i64::try_from(n.saturating_mul(2)).is_ok_and(|n| n > limit)),
             others: others as u64,
         })
     };

@@ -209,7 +209,7 @@ impl Skbs<'_> {
             programs: self.programs.finish(),
             reinjected: self.verdicts.rows,
             pauses: self.verdicts.pauses,
-            forwarded: self.forwards.rows,
+            forwarded: self.forwards.all(),
         }
     }
 }

@@ -103,3 +103,22 @@ fn what_waited_is_none() {
     queued(&mut s, (T + 60_000, 0), A);
     assert_eq!(took(&s.facts()), []);
 }
+
+/// The rules of PREROUTING are walked for all of a batch before its first packet goes on; the next batch begins behind it.
+#[test]
+fn a_batch_is_told_evenly() {
+    let mut s = script();
+    run(&mut s, T - 1_000);
+    came(&mut s, T, A);
+    came(&mut s, T + 200, B);
+    came(&mut s, T + 400, B + 0x1000);
+    queued(&mut s, (T + 600_400, 0), A);
+    queued(&mut s, (T + 610_400, 0), B);
+    queued(&mut s, (T + 630_401, 0), B + 0x1000);
+    came(&mut s, T + 640_000, B + 0x2000);
+    came(&mut s, T + 640_200, B + 0x3000);
+    queued(&mut s, (T + 650_200, 0), B + 0x2000);
+    queued(&mut s, (T + 670_200, 0), B + 0x3000);
+    // 600,000, 10,000 and 20,001 ns together; 10,000 and 20,000.
+    assert_eq!(took(&s.facts()), between(&[210_001, 210_000, 210_000, 15_000, 15_000]));
+}
