@@ -101,6 +101,10 @@ impl Links {
         let of = self.0.get(dev).zip(self.0.get(other));
         of.map_or(0, |(a, b)| a.netns.intersection(&b.netns).count() as u64)
     }
+    /// How many namespaces have a device of that name.
+    pub(crate) fn namespaces(&self, dev: &str) -> u64 {
+        self.0.get(dev).map_or(0, |of| of.netns.len() as u64)
+    }
     /// Whether namespaces have several devices of that name.
     pub(crate) fn several(&self, dev: &str) -> bool {
         self.0.get(dev).is_some_and(|of| of.netns.len() > 1)

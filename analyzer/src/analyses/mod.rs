@@ -87,6 +87,8 @@ pub struct Answers {
     pub neighbours: Vec<neighbours::Spell>,
     /// Do two hosts have one address?
     pub flapping: Vec<neighbours::Flapping>,
+    /// Frames that went round through bridges.
+    pub circling: Option<neighbours::Circling>,
     /// What did the kernel's own counters say?
     pub counters: Outcome<counters::Counters>,
     /// How did TCP connections do?
@@ -129,6 +131,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     };
     let drops = drops::answer(facts);
     let (neighbours, flapping) = (neighbours::answer(facts), neighbours::flapping(facts));
+    let circling = neighbours::circling(facts);
     let opens = opens::answer(facts);
     let datagrams = datagrams::answer(facts);
     let (counters, cpus) = (counters::answer(facts), cpus::answer(facts));
@@ -143,7 +146,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &receive,
         (&transmit, &breakdown, &paths),
         (&napi, &cpus, &forwarding),
-        (&drops, (&neighbours, &flapping), &counters),
+        (&drops, (&neighbours, &flapping, circling.as_ref()), &counters),
         &tcp,
     );
     let verdict = verdict::with_the_quotas(lines, facts, receive.findings());
@@ -163,6 +166,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         drops,
         neighbours,
         flapping,
+        circling,
         counters,
         tcp,
         exemplars,

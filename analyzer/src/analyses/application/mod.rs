@@ -16,6 +16,7 @@ use crate::stat::Distribution;
 
 mod apart;
 mod asked_bytes;
+mod awaited_peer;
 mod blocked;
 mod by_udp;
 mod given_up;
@@ -40,6 +41,7 @@ mod patience;
 mod paused;
 mod pools;
 mod released;
+mod replaced;
 mod servers;
 mod services;
 mod silence;
@@ -56,6 +58,7 @@ mod way;
 mod work;
 
 pub use apart::Apart;
+pub use awaited_peer::AwaitedPeer;
 pub use blocked::Silent;
 pub use given_up::GivenUp;
 pub(crate) use given_up::{asked, unanswered};
@@ -77,6 +80,7 @@ pub use paused::{LEAST_NS as PAUSED_NS, Paused};
 pub(crate) use paused::{paused, tells};
 pub use pools::{Answered, Awaited};
 pub use released::Released;
+pub use replaced::Replaced;
 pub use servers::{Server, Slow};
 pub use services::{Service, SlowTurns};
 pub use silence::Silence;
@@ -131,6 +135,10 @@ pub struct Application {
     pub limits: Vec<Limit>,
     /// A proxy that for some time asked nobody.
     pub by_itself: Option<ByItself>,
+    /// A peer that answers waited for.
+    pub awaited_peer: Option<AwaitedPeer>,
+    /// A server all of whose processes were replaced at once.
+    pub replaced: Option<Replaced>,
     /// Requests of clients that got no answer, the longest first.
     pub unanswered: Vec<Unanswered>,
     /// Of these, such that wait on connections whose peer is gone.
@@ -255,6 +263,8 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         askers: threads::askers(facts, &all),
         limits: limits::limits(facts, &all),
         by_itself: itself::by_itself(facts, &all),
+        awaited_peer: awaited_peer::awaited_peer(facts, &all),
+        replaced: replaced::replaced(facts, &all),
         one_line: one_line::one_line(facts, &all),
         silence: silence::silence(facts),
         given_up: given_up::given_up(facts),

@@ -1,6 +1,7 @@
 //! Drops that share reason, place and device.
 
 use super::answered::{Answered, Passes, Redirected};
+use super::arp::Arp;
 use super::damaged::Damaged;
 use super::flood::Flood;
 use super::forgotten::Forgotten;
@@ -10,6 +11,7 @@ use super::next_link::NextLink;
 use super::receiver::Receiver;
 use super::repairs::Repairs;
 use super::sizes::Sizes;
+use super::steady::Steady;
 use super::unresolved::Unresolved;
 use super::whose::Lost;
 
@@ -79,6 +81,10 @@ pub struct Group {
     pub sizes: Option<Sizes>,
     /// Of packets that a rule dropped: how many are as long as IGMP's, and a kernel's own; inferred.
     pub membership: Option<u64>,
+    /// ARP frames among them, and neighbours that were not resolved meanwhile; the latter inferred.
+    pub arp: Option<Arp>,
+    /// Of packets that a rule dropped: those of transfers that lost some all along and go on; inferred.
+    pub steady: Option<Steady>,
     /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port, the way of these packets.
     pub meanwhile: Option<String>,
     /// That is their way.

@@ -14,6 +14,7 @@ use crate::reconstruct::whose::{Carries, Whose};
 use crate::reconstruct::xmits::NOQUEUE;
 
 mod answered;
+mod arp;
 mod by_counter;
 mod came_back;
 mod clash;
@@ -42,6 +43,7 @@ mod repairs;
 mod rerouted;
 mod same_mac;
 mod sizes;
+mod steady;
 #[cfg(test)]
 mod tests;
 mod unjoined;
@@ -52,6 +54,7 @@ mod untranslated;
 mod whose;
 
 pub use answered::{Answered, Passes, Redirected};
+pub use arp::{Arp, Silent};
 pub use damaged::Damaged;
 pub use flood::Flood;
 pub use forgotten::Forgotten;
@@ -67,6 +70,7 @@ pub(super) use reasons::{place, text, why};
 pub use receiver::Receiver;
 pub use repairs::Repairs;
 pub use sizes::Sizes;
+pub use steady::Steady;
 pub use unjoined::Unjoined;
 pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
@@ -208,6 +212,8 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.sizes = sizes::sizes(facts, group);
         let by_rule = group.reason == reasons::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
+        group.arp = arp::arp(facts, &rows);
+        group.steady = steady::steady(facts, group, &rows);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         group.finds_rate = finds_rate::finds_rate(facts, group, &rows);
         group.incast = incast::incast(facts, group, &rows);

@@ -23,10 +23,12 @@ use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow, state_word};
 
+mod circling;
 mod flapping;
 #[cfg(test)]
 mod tests;
 
+pub use circling::{Circling, circling};
 pub(crate) use flapping::changes;
 pub use flapping::{Flapping, flapping};
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! probes  a monitor that probes others as well, and a balancer's check finds that end down, too     a standby ([`super::probers`]), whatever their number
-//! out     a server's process that works by another address of that port all the time               a server that is out ([`super::pooled`]), whatever their number; else
+//! out     a server's process that works by another address of that port all the time               a server that is out ([`super::pooled`]), whatever their number
+//! down    the same, at even distances, at one that is reached before                              a server that is restarted ([`super::restarted`]); else
 //! all: fewer than twenty attempts at that end, of one or two addresses
 //! pool    its process works by another address of that port, oftener than it tries this one     a server that is out
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
@@ -19,8 +20,8 @@ use std::net::{IpAddr, SocketAddr};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checks::{checks, waited};
-use super::pooled;
 use super::probers::Probers;
+use super::{pooled, restarted};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
@@ -140,6 +141,10 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         };
         rows.iter().all(short)
     };
+    let down: BTreeMap<(End, i32), Vec<&OpenRow>> = (tried.iter())
+        .filter(|((to, _), _)| reached.contains_key(to))
+        .map(|(key, rows)| (*key, rows.clone()))
+        .collect();
     // What others reach is there, but one or two tries from elsewhere hurt nobody; before and behind, a rule refuses it to this address, as ICMP tells.
     tried.retain(|(to, _), rows| match reached.get(to) {
         None => true,
@@ -178,7 +183,8 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
             *theirs.entry((*to, source(o))).or_default() += 1;
         }
     }
-    let (waited, answers) = (waited(facts, &tried), answering(facts));
+    let waited_of = |tried| waited(facts, tried);
+    let (waited, answers) = (waited_of(&tried), answering(facts));
     let there = |(ip, port): End| {
         let at = SocketAddr::new(ip, port);
         answers.contains(&at) || facts.spaces.listens(at)
@@ -196,6 +202,10 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
     };
     let pool = |end: &End| Aside::Pool(super::end(Some(*end)));
     of.extend(outs.iter().map(|(key, end)| (*key, pool(end))));
+    if !down.is_empty() {
+        let checked = restarted::restarted(facts, &down, &waited_of(&down), &probers.0);
+        of.extend(checked.iter().map(|(key, end)| (*key, pool(end))));
+    }
     for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains_key(key)) {
         let (to, pid) = *key;
         if of.contains_key(key) {

@@ -19,8 +19,10 @@ const LEAST: usize = 4;
 const SHORT: f64 = 0.3;
 /// An answer waited for an attempt that was one part in so many of its time.
 const WAITED: i64 = 2;
-/// Answers begun before an attempt that are looked at.
+/// Answers begun before an attempt that are looked at, and requests sent on behind the begin of one.
 const NEAR: usize = 64;
+/// Another server's answer takes all of an answer's time but one part in so many at either end.
+const MARGIN: i64 = 10;
 /// How an attempt ends where nobody is there.
 const ENDS: [OpenEnd; 4] = [OpenEnd::Refused, OpenEnd::GivenUp, OpenEnd::TimedOut, OpenEnd::Waiting];
 /// Each distance is so close to their median.
@@ -97,19 +99,43 @@ pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>)
         }
     }
     answers.values_mut().for_each(|of| of.sort_unstable());
-    let waits = |o: &OpenRow, of: &[(i64, i64)]| {
+    let asked = asked(facts, &pids);
+    let waits = |o: &OpenRow, of: &[(i64, i64)], asked: &[(i64, i64)]| {
         let until = of.partition_point(|a| a.0 <= o.start_ns);
         let near = of.get(until.saturating_sub(NEAR)..until).unwrap_or_default();
         let took = o.total_ns().saturating_mul(WAITED);
-        near.iter()
-            .any(|(from, to)| *to >= o.end_ns && to.saturating_sub(*from) <= took)
+        let over = |(from, to): &&(i64, i64)| *to >= o.end_ns && to.saturating_sub(*from) <= took;
+        near.iter().filter(over).any(|answer| !for_another(*answer, asked))
     };
     let hit = |(key, all): (&(End, i32), &Vec<&OpenRow>)| {
         let of = answers.get(&key.1)?;
-        let n = all.iter().filter(|o| waits(o, of)).count();
+        let asked = asked.get(&key.1).map_or(&[][..], Vec::as_slice);
+        let n = all.iter().filter(|o| waits(o, of, asked)).count();
         (n > 0).then_some((*key, n))
     };
     tried.iter().filter_map(hit).collect()
+}
+
+/// What processes asked others, and when these had answered; in order.
+fn asked(facts: &Facts, pids: &FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, i64)>> {
+    let mut asked: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+    for r in &facts.responses {
+        let pid = facts.process(r.pid);
+        if let Some(ready) = r.ready_ns.filter(|_| pids.contains(&pid)) {
+            asked.entry(pid).or_default().push((r.send_ns, ready));
+        }
+    }
+    asked.values_mut().for_each(|of| of.sort_unstable());
+    asked
+}
+
+/// Whether an answer waited for that of another server, nearly all of its time.
+fn for_another((from, to): (i64, i64), asked: &[(i64, i64)]) -> bool {
+    let margin = to.saturating_sub(from) / MARGIN;
+    let begin = asked.partition_point(|a| a.0 < from);
+    let of = asked.get(begin..).unwrap_or_default().iter().take(NEAR);
+    of.take_while(|a| a.0 <= from.saturating_add(margin))
+        .any(|a| a.1 <= to && a.1 >= to.saturating_sub(margin))
 }
 
 /// Attempts that are checks.

@@ -90,11 +90,17 @@ impl<'f> Probers<'f> {
     }
 }
 
-/// From the begin of the recording to its end; in order of time.
+/// From the begin of the recording to its end; in order of time. What comes seldom is no further from these than from each other.
 pub(super) fn all_along(facts: &Facts, of: &[&OpenRow]) -> bool {
     let ends = facts.capture.start_ns.zip(facts.capture.end_ns);
+    let mut gaps: Vec<i64> = of
+        .windows(2)
+        .map(|w| w[1].start_ns.saturating_sub(w[0].start_ns))
+        .collect();
+    gaps.sort_unstable();
+    let gap = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
     let within = |(from, to): (i64, i64)| {
-        let edge = to.saturating_sub(from) / EDGE;
+        let edge = (to.saturating_sub(from) / EDGE).max(gap);
         let (first, last) = (of.first()?, of.last()?);
         Some(first.start_ns <= from.saturating_add(edge) && last.start_ns >= to.saturating_sub(edge))
     };

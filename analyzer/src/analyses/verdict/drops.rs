@@ -8,7 +8,7 @@ use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, untold, ways};
 use crate::analyses::drops::reasons::{NO_ROUTE, NO_ROUTE_IN, QUEUE_FULL, RULES, UNRESOLVED};
-use crate::analyses::drops::{Drops, Group, OWNED, REFUSED};
+use crate::analyses::drops::{Drops, Group, OWNED, REFUSED, Steady};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
 use crate::reconstruct::xmits::NOQUEUE;
@@ -143,6 +143,12 @@ fn asked_for(g: &Group) -> bool {
     probe || g.reason == UNRESOLVED && nobodys(g) && g.count.saturating_sub(g.aside) < MANY
 }
 
+/// Of transfers that were under way all along, and of nobody else who is known to miss them.
+fn all_along(g: &Group) -> bool {
+    let others = |s: &Steady| g.owned.saturating_sub(g.aside).saturating_sub(s.count);
+    g.steady.as_ref().is_some_and(|s| others(s) <= FEW) && whole(g)
+}
+
 /// Of attempts that nobody is known to have waited for, to ends that nobody reached, or of scans; datagrams that asked for nothing.
 fn beside_work(g: &Group) -> bool {
     g.aside > 0 && nobodys(g) && g.count.saturating_sub(g.aside) <= FEW
@@ -170,7 +176,8 @@ fn refused_strangers(g: &Group) -> bool {
 
 /// Dropped by a rule, and nothing tells whose, nor what for.
 fn strangers(g: &Group) -> bool {
-    let cause = g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
+    let silent = g.arp.as_ref().is_some_and(|a| a.silent.is_some());
+    let cause = silent || g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
     let way = g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some();
     let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
     g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !cause && !way && whole(g)
@@ -224,13 +231,14 @@ fn never_whole(g: &Group) -> bool {
 }
 
 /// Of most packets that were lost it is known why, beyond where: a table or a NAT that was full by the kernel's own counters, a line that damages, hosts that have one address,
-/// many that answer at once, another way, a rule that lets first fragments through alone.
+/// many that answer at once, questions by ARP, another way, a rule that lets first fragments through alone.
 pub(super) fn names_cause(d: &Drops) -> bool {
     let (untold, of_known_cause) = untold::of_known_cause(&d.untold);
     let known = |g: &&Group| {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
         full || g.damaged.as_ref().is_some_and(|d| d.others > 0)
             || g.same_mac.is_some()
+            || g.arp.as_ref().is_some_and(|a| a.silent.is_some())
             || g.incast.is_some()
             || g.forgotten.is_some()
             || g.rerouted
@@ -342,7 +350,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
             let harmless = all().all(|g| {
                 let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
-                noise || by_rule(g) || told(g) || g.finds_rate.is_some()
+                noise || by_rule(g) || told(g) || g.finds_rate.is_some() || all_along(g)
             });
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW

@@ -9,7 +9,7 @@ use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::Drops;
 use crate::analyses::forwarding::Forwarding;
 use crate::analyses::napi::Napi;
-use crate::analyses::neighbours::{Flapping, Spell};
+use crate::analyses::neighbours::{Circling, Flapping, Spell};
 use crate::analyses::opens::Opens;
 use crate::analyses::paths::Paths;
 use crate::analyses::quality::{self, Level, Quality};
@@ -27,6 +27,8 @@ mod aside;
 mod asked_alone;
 mod asked_on;
 mod attempts;
+mod awaited_peer;
+mod behind;
 mod black_hole;
 mod closes;
 mod counted;
@@ -69,6 +71,7 @@ mod queued;
 mod quotas;
 mod received;
 mod refuses;
+mod replaced;
 mod resets;
 mod sent;
 mod sentences;
@@ -136,8 +139,8 @@ pub const SOFTIRQ_WAIT_NOTICE_NS: i64 = 500_000;
 /// Time that a connection takes to open from which it is worth a look, ns: a SYN is sent again after a second at first, hardly a round trip is that long.
 pub const SETUP_NOTICE_NS: i64 = 500_000_000;
 
-/// What neighbour entries did: times with another address, and addresses that two hosts have.
-type Entries<'a> = (&'a [Spell], &'a [Flapping]);
+/// What neighbour entries did: times with another address, and addresses that two hosts have; and frames that went round.
+type Entries<'a> = (&'a [Spell], &'a [Flapping], Option<&'a Circling>);
 
 /// Writes the nine lines.
 pub fn answer(
@@ -146,7 +149,7 @@ pub fn answer(
     receive: &Outcome<Receive>,
     (transmit, breakdown, paths): (&Outcome<Transmit>, &Breakdown, &Paths),
     (napi, cpus, forwarding): (&Outcome<Napi>, &Outcome<Cpus>, &Forwarding),
-    (drops, (spells, flapping), counters): (&Outcome<Drops>, Entries<'_>, &Outcome<Counters>),
+    (drops, (spells, flapping, circling), counters): (&Outcome<Drops>, Entries<'_>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
     let tone = match quality.level {
@@ -211,7 +214,8 @@ pub fn answer(
         let of = untold::with_the_untold(of, &d.untold, behind);
         let of = unjoined::with_the_unjoined(of, &d.unjoined);
         let of = neighbours::with_the_neighbours(of, spells, quality.capture.start_ns);
-        neighbours::with_the_flapping(of, flapping)
+        let of = neighbours::with_the_flapping(of, flapping);
+        neighbours::with_the_circling(of, circling)
     };
     let udp_dropped = drops.findings().map_or((0, 0), datagrams::dropped);
     let drops_line = line("drops", get(drops).map(dropped));
@@ -228,8 +232,10 @@ pub fn answer(
     let untold = drops.findings().and_then(|d| untold::headline(&d.untold));
     let (untold, less) = if behind { (None, untold) } else { (untold, None) };
     // The cause first.
-    let dropped: Vec<String> = twice
+    let dropped: Vec<String> = circling
+        .map(neighbours::circling_words)
         .into_iter()
+        .chain(twice)
         .chain(unjoined)
         .chain(untold)
         .chain(why)
@@ -237,7 +243,7 @@ pub fn answer(
         .chain(less)
         .chain(by_counters.into_iter().flatten())
         .collect();
-    let lines = vec![
+    let mut lines = vec![
         trust,
         Line {
             minor: (opens.findings()).is_some_and(|o| opens::one_reset(o) || opens::noise(o)),
@@ -302,7 +308,7 @@ pub fn answer(
             !of_answers && transmit.findings().is_some(),
         ),
         Line {
-            names_cause: drops.findings().is_some_and(drops::names_cause),
+            names_cause: circling.is_some() || drops.findings().is_some_and(drops::names_cause),
             ..in_words(drops_line, Some(dropped.join("; ")))
         },
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),
@@ -321,6 +327,10 @@ pub fn answer(
             )
         },
     ];
+    // What a loop does to everybody stands behind it.
+    if circling.is_some() {
+        lines.iter_mut().for_each(|l| l.names_cause &= l.subject == "drops");
+    }
     let top = receive.findings().and_then(received::top_stage);
     let lines = echo::without_echo(lines, receive.findings(), top);
     follows::follows(

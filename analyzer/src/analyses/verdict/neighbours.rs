@@ -3,7 +3,8 @@
 use super::Tone;
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, moment};
-use crate::analyses::neighbours::{Flapping, Spell};
+use super::spells::listed;
+use crate::analyses::neighbours::{Circling, Flapping, Spell};
 
 fn what(s: &Spell) -> String {
     let strayed = (s.strayed > 0).then(|| {
@@ -80,6 +81,31 @@ pub(super) fn with_the_flapping((tone, sentence): (Tone, String), all: &[Flappin
     };
     let tone = if tone == Tone::Bad { tone } else { Tone::Notice };
     (tone, format!("{sentence} {}.", capital(&words)))
+}
+
+/// `frames go round through bridges, by up1 and up2 from 5.2 s to 9.2 s (212 of them, one 30 times; ...): a loop of links without a spanning tree`
+pub(super) fn circling_words(c: &Circling) -> String {
+    let (first, last) = c.within_ns;
+    let new = c.new.as_ref().map_or_else(String::new, |(dev, at)| {
+        format!("; nothing went by {dev} before {}", moment(*at))
+    });
+    format!(
+        "a loop of bridges: {} went round by {} from {} to {}, one {} times{}{new}; while they do, bridges learn hosts' MAC addresses at the wrong ports and what is for these is lost",
+        counted(c.frames, "frame", "frames"),
+        listed(&c.ports),
+        moment(first),
+        moment(last),
+        c.most,
+        from(c.example),
+    )
+}
+
+/// Adds it to the line on drops: what is lost while frames go round need not be dropped anywhere.
+pub(super) fn with_the_circling((tone, sentence): (Tone, String), of: Option<&Circling>) -> (Tone, String) {
+    match of {
+        Some(c) => (Tone::Bad, format!("{sentence} {}.", capital(&circling_words(c)))),
+        None => (tone, sentence),
+    }
 }
 
 /// The same for the head of the page.

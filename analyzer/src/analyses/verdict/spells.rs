@@ -1,7 +1,7 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
 use crate::analyses::drops::reasons::QUEUE_FULL;
-use crate::analyses::drops::{Group, Inside, Lost, Receiver, Unresolved};
+use crate::analyses::drops::{Arp, Group, Inside, Lost, Receiver, Unresolved};
 use crate::reconstruct::drops::in_words;
 
 /// Part of the recording within which lost packets lie together.
@@ -51,6 +51,13 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     .into_iter()
                     .flatten()
                     .reduce(u64::saturating_add);
+                a.arp = match (a.arp.take(), &g.arp) {
+                    (Some(one), Some(other)) => Some(Arp {
+                        frames: one.frames.saturating_add(other.frames),
+                        ..one
+                    }),
+                    (one, other) => one.or_else(|| other.clone()),
+                };
                 a.inside = match (a.inside.take(), &g.inside) {
                     (Some(one), Some(other)) if (&one.dev, &one.kind) == (&other.dev, &other.kind) => {
                         let count = one.count.saturating_add(other.count);

@@ -4,22 +4,22 @@
 use super::acknowledged::acknowledged;
 use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::tone_of;
+use super::awaited_peer::awaited_peer;
+use super::behind;
 use super::doing::doing;
 use super::itself::itself;
-use super::long_work::long_work;
 use super::one_line::one_line;
 use super::paused::paused;
 use super::place::{let_go_too, place_words};
+use super::replaced::replaced;
 use super::sentences::{counted, duration, or_dash};
 use super::spells::{listed, spells};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
-use crate::analyses::application::{
-    Application, Asker, HELD_OFF_NS, Limit, Server, Service, Serving, Slow, SlowTurns, Waited,
-};
+use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Limit, Server, Service, Slow, SlowTurns, Waited};
 use crate::reconstruct::thread::IDLE;
 
 /// Share that makes time this one's.
-const MOSTLY: f64 = 0.5;
+pub(super) const MOSTLY: f64 = 0.5;
 /// Share of a server's time over the median from which slow answers of another place are said, too.
 const OTHERS: f64 = 0.05;
 /// Times by which medians of servers differ that one median does not speak for.
@@ -34,7 +34,7 @@ const HELD_OFF_LEAST_NS: i64 = 100_000_000;
 /// Of a thread that was runnable for long while its CPU ran the idle task. Inferred: no event says why it was not run.
 pub(super) const HELD_OFF: &str = "though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
 
-fn share(part: i64, whole: i64) -> f64 {
+pub(super) fn share(part: i64, whole: i64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
@@ -244,37 +244,6 @@ pub(super) fn of_one(a: &Application) -> Option<String> {
     ))
 }
 
-/// The thread whose requests wait for it to finish others most of their time.
-fn queue(a: &Application) -> Option<&Serving> {
-    a.serving.iter().find(|s| {
-        let mean = s.behind_ns / s.requests.max(1) as i64;
-        s.requests >= APPLICATION_ROWS && share(s.behind_ns, s.turnaround_ns) >= MOSTLY && mean >= APPLICATION_NOTICE_NS
-    })
-}
-
-fn queue_words(s: &Serving) -> String {
-    let mean = |ns: i64| duration(ns / s.requests.max(1) as i64);
-    let serves = match s.connections == s.of {
-        true => {
-            let others = s.listeners.filter(|n| *n > 1);
-            let others = others.map_or_else(String::new, |n| {
-                format!(", though {n} sockets listen at that port (SO_REUSEPORT)")
-            });
-            format!("one thread serves all {} connections{others}", s.of)
-        }
-        false => format!("it serves {} of {} connections", s.connections, s.of),
-    };
-    format!(
-        "requests to {} waited {} of {} (means of {}) for {} to finish others{}: {serves}",
-        s.server,
-        mean(s.behind_ns),
-        mean(s.turnaround_ns),
-        s.requests,
-        s.task,
-        s.mostly.as_ref().map_or_else(String::new, long_work)
-    )
-}
-
 /// A server to which all requests go over one connection that threads share, while threads wait for one another.
 fn shared(a: &Application) -> Option<&Server> {
     let waits = a.answered.as_ref().and_then(|s| s.slowest_parts.first());
@@ -365,13 +334,25 @@ fn held_off_words(a: &Asker) -> String {
 
 /// What is worth a look whatever single answers took.
 pub(super) fn causes(a: &Application) -> Vec<String> {
-    let queue = queue(a).map(queue_words);
+    let gone = a.replaced.as_ref();
+    let queue = behind::queue(a).map(behind::queue_words);
     let shared = shared(a).map(|s| shared_words(a, s));
     let held = held_off(a).map(held_off_words);
     // One connection that all share is such a limit.
     let limit = a.limits.first().filter(|_| shared.is_none()).map(limit_words);
     let line = a.one_line.as_ref().map(one_line);
-    let all = [itself(a), paused(a), line, held, queue, shared, limit];
+    let peer = a.awaited_peer.as_ref().map(awaited_peer);
+    let all = [
+        peer,
+        gone.map(replaced),
+        itself(a),
+        paused(a),
+        line,
+        held,
+        queue,
+        shared,
+        limit,
+    ];
     all.into_iter().flatten().collect()
 }
 

@@ -1,10 +1,10 @@
 //! Whose the packets of a group of drops were, in words: how many of how many, of which sizes, in which pattern.
 
 use super::fragments::fragments;
-use super::sentences::{duration, rate};
+use super::sentences::{counted, duration, moment, rate};
 use super::spells::listed;
 use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
-use crate::analyses::drops::{FROM, Group, Inside, Lost, Receiver, Sizes};
+use crate::analyses::drops::{Arp, FROM, Group, Inside, Lost, Receiver, Sizes};
 
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
@@ -105,14 +105,56 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         let which = if n == g.count { "all".to_owned() } else { n.to_string() };
         format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group")
     });
+    let arp = g.arp.as_ref().map(|a| arp(g, a));
+    let steady = g.steady.as_ref().map(|s| {
+        let others = match s.others {
+            0 => String::new(),
+            n => format!(" and {}", counted(n, "other transfer", "other transfers")),
+        };
+        format!("{}{others} lost some all along and was under way before the recording and behind it, as where a rule has always policed it (inferred)", s.most)
+    });
     let of = match of.is_empty() {
         true => forgotten.strip_prefix(", ").map(str::to_owned),
         false => Some(format!("{}{sizes}{forgotten}", of.join(", "))),
     };
     let to = g.receiver.as_ref().map(|r| receiver(g, r));
     let inside = g.inside.as_ref().map(|i| inside(g, i));
-    let said: Vec<String> = of.into_iter().chain(to).chain(inside).chain(igmp).collect();
+    let said: Vec<String> = of
+        .into_iter()
+        .chain(to)
+        .chain(inside)
+        .chain(igmp)
+        .chain(arp)
+        .chain(steady)
+        .collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// `all ARP: 10.0.0.53 on eth1, which answers at other times, could not be resolved from 12.604 s to 16.702 s (inferred), and of 221 more addresses nobody answered`
+fn arp(g: &Group, a: &Arp) -> String {
+    let which = match a.frames == g.count {
+        true => "all ARP".to_owned(),
+        false => format!("{} ARP", a.frames),
+    };
+    let Some(s) = &a.silent else { return which };
+    let others = match a.others {
+        0 => String::new(),
+        n => format!(" and {}", counted(n, "other", "others")),
+    };
+    let to = s.to_ns.map_or_else(|| "the end".to_owned(), moment);
+    let nobody = match a.nobody {
+        0 => String::new(),
+        n => format!(
+            "; {} were asked for that never answered",
+            counted(n, "address", "addresses")
+        ),
+    };
+    format!(
+        "{which}: the neighbour {}{others} on {}, which answers at other times, was not resolved from {} to {to} (that these frames are why is inferred){nobody}",
+        s.address,
+        s.dev,
+        moment(s.from_ns)
+    )
 }
 
 /// `for the socket at 10.0.0.2:53 of dnsmasq/411 (receive buffer 8192 bytes)`

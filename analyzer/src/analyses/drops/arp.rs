@@ -1,0 +1,124 @@
+//! Dropped ARP frames, and the neighbours that were not resolved meanwhile though they answer at other times.
+//!
+//! ```text
+//! drops of a group:        ────── ARP ARP ARP ARP ARP ARP ──────
+//! entry (device, address): stale, probe │ failed, incomplete, failed │ reachable        a silence; one that never answers is nobody's address
+//! ```
+//! Needs `drops` with their protocols, `neighbours`. That the silence is for these frames is inferred from the time. Nothing is said of devices that namespaces share by name.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::neighbours::tables::NeighbourRow;
+
+/// ETH_P_ARP.
+const ARP: u16 = 0x806;
+/// NUD_INCOMPLETE and NUD_FAILED (include/net/neighbour.h).
+const UNRESOLVED: u8 = 0x01 | 0x20;
+/// A packet is to be sent to it.
+const ASKED: &str = "event_send_done";
+/// NUD_FAILED.
+const FAILED: u8 = 0x20;
+/// An entry fails so long behind the first question that is lost at most: three of each kind, a second apart, by default.
+const FAILS_NS: i64 = 6_000_000_000;
+
+/// ARP frames of a group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Arp {
+    /// How many.
+    pub frames: u64,
+    /// Of neighbours that were without an answer though they have one at other times: the one that most packets waited for.
+    pub silent: Option<Silent>,
+    /// Others like it.
+    pub others: u64,
+    /// Addresses whose entries failed meanwhile and that never answered.
+    pub nobody: u64,
+}
+
+/// A neighbour that was not resolved for a time.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Silent {
+    /// Its address.
+    pub address: String,
+    /// The device of its entry.
+    pub dev: String,
+    /// From then on, ns since the start of the recording.
+    pub from_ns: i64,
+    /// Until then; empty: until the end.
+    pub to_ns: Option<i64>,
+}
+
+/// What the rows of an entry tell.
+#[derive(Default)]
+struct Entry {
+    answered: bool,
+    /// Unresolved since, whether it failed in that time, and packets that had to wait.
+    since: Option<(i64, bool, u64)>,
+    spells: Vec<Spell>,
+}
+
+/// From when until when an entry that failed was unresolved, and packets that had to wait for it.
+type Spell = (i64, Option<i64>, u64);
+
+impl Entry {
+    fn row(&mut self, r: &NeighbourRow) {
+        let Some(held) = r.after.or(r.before) else { return };
+        if held.valid().is_some() {
+            self.answered = true;
+            if let Some((since, true, waited)) = self.since.take() {
+                self.spells.push((since, Some(r.time_ns), waited));
+            }
+        } else if held.state & UNRESOLVED != 0 {
+            let (_, failed, waited) = self.since.get_or_insert((r.time_ns, false, 0));
+            *failed |= held.state & FAILED != 0;
+            *waited += u64::from(r.event == ASKED);
+        }
+    }
+}
+
+/// Of a group's rows.
+pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
+    let times = rows.iter().filter(|r| r.protocol == ARP).map(|r| r.time_ns);
+    let (first, last) = (times.clone().min()?, times.clone().max()?);
+    let mut entries: BTreeMap<(IpAddr, Name), Entry> = BTreeMap::new();
+    let named_once = |r: &&NeighbourRow| r.address.is_ipv4() && !facts.routes.links.several(&r.dev.text());
+    for r in facts.neighbours.iter().filter(named_once) {
+        entries.entry((r.address, r.dev)).or_default().row(r);
+    }
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let meanwhile = |(from, to, _): &Spell| *from <= last.saturating_add(FAILS_NS) && to.is_none_or(|to| to >= first);
+    let mut silent: Vec<(u64, Silent)> = vec![];
+    let mut nobody = 0;
+    for ((address, dev), mut entry) in entries {
+        if let Some((since, true, waited)) = entry.since.take() {
+            entry.spells.push((since, None, waited));
+        }
+        let mut of = entry.spells.into_iter().filter(meanwhile);
+        match entry.answered {
+            false => nobody += u64::from(of.next().is_some()),
+            true => {
+                let Some(longest) = of.max_by_key(|s| s.2) else {
+                    continue;
+                };
+                let told = Silent {
+                    address: address.to_string(),
+                    dev: dev.text().into_owned(),
+                    from_ns: longest.0.saturating_sub(start),
+                    to_ns: longest.1.map(|to| to.saturating_sub(start)),
+                };
+                silent.push((longest.2, told));
+            }
+        }
+    }
+    let others = (silent.len() as u64).saturating_sub(1);
+    silent.sort_by_key(|s| std::cmp::Reverse(s.0));
+    Some(Arp {
+        frames: times.count() as u64,
+        silent: silent.into_iter().next().map(|s| s.1),
+        others,
+        nobody,
+    })
+}

@@ -1,0 +1,82 @@
+//! Drops by a rule of a transfer that was under way before the recording, loses all along, and goes on behind it: a policer it has always had. It may be slow for that; nothing happened to it here.
+//!
+//! Needs `drops` with their sockets, `connections`, `tcp_states`, `turnarounds`, `responses`; no lost events. Must not be said of a connection on which anybody waits for an answer, that began or ended in the recording, or
+//! that lost nothing in a part of it.
+
+use std::collections::BTreeMap;
+
+use super::group::Group;
+use super::reasons::RULES;
+use crate::analyses::opens::lives;
+use crate::analyses::tcp::label;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::whose::Carries;
+
+/// Parts of the recording in each of which it lost something.
+const PARTS: usize = 4;
+/// What comes back is less than one part in so many of what it sends.
+const BACK: u64 = 100;
+
+/// Such transfers.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Steady {
+    /// Packets of the group that are theirs.
+    pub count: u64,
+    /// The one that lost most, `saddr:sport > daddr:dport`.
+    pub most: String,
+    /// Others.
+    pub others: u64,
+}
+
+/// Of a group's rows.
+pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<Steady> {
+    if group.reason != RULES || !facts.gaps.is_empty() {
+        return None;
+    }
+    let mut by: BTreeMap<ConnectionId, Vec<i64>> = BTreeMap::new();
+    for d in rows {
+        let data = d.owner.filter(|o| o.carries == Carries::Data);
+        if let Some(c) = data.and_then(|o| o.connection) {
+            by.entry(c).or_default().push(d.time_ns);
+        }
+    }
+    let (start, length) = (facts.capture.start_ns?, facts.capture.duration_ns.max(1));
+    let part = |t: i64| {
+        let nth = t.saturating_sub(start).saturating_mul(PARTS as i64) / length;
+        usize::try_from(nth).unwrap_or(0).min(PARTS - 1)
+    };
+    let all_along = |times: &[i64]| {
+        let mut seen = [false; PARTS];
+        for t in times {
+            if let Some(of) = seen.get_mut(part(*t)) {
+                *of = true;
+            }
+        }
+        seen.iter().all(|s| *s)
+    };
+    by.retain(|_, times| all_along(times));
+    if by.is_empty() {
+        return None;
+    }
+    let lives = lives(facts);
+    by.retain(|c, _| {
+        let Some(row) = facts.connections.get(c.0 as usize) else {
+            return false;
+        };
+        let ends = [Some(*c), row.peer];
+        let stands = ends.into_iter().flatten().all(|c| {
+            let life = lives.get(&c).copied().unwrap_or_default();
+            life.stood.is_none() && life.ended.is_none()
+        });
+        let one_way = row.bytes_in.saturating_mul(BACK) <= row.bytes_out;
+        let asked = facts.responses.iter().any(|r| ends.contains(&Some(r.connection)));
+        stands && row.born.is_none() && one_way && !asked
+    });
+    let (most, _) = by.iter().max_by_key(|(_, times)| times.len())?;
+    Some(Steady {
+        count: by.values().map(|times| times.len() as u64).sum(),
+        most: facts.connections.get(most.0 as usize).map_or_else(String::new, label),
+        others: by.len() as u64 - 1,
+    })
+}
