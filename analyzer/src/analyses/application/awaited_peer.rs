@@ -117,7 +117,8 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
         if left < first.saturating_sub(BEFORE_NS) || left > median {
             return None;
         }
-        let at_that_end = servers().filter(|s| ends(facts, s.connection).is_some_and(|(at, _)| at == *end));
+        let at_that_end = servers()
+            .filter(|s| s.connection != *connection && ends(facts, s.connection).is_some_and(|(at, _)| at == *end));
         let others = at_that_end
             .flat_map(|s| s.judged_turnarounds())
             .filter(|t| t.start_ns() >= first && t.send_ns < done && t.total_ns().saturating_mul(QUICK) <= shortest);

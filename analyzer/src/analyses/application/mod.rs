@@ -49,7 +49,7 @@ mod sockets;
 mod spans;
 mod stood;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod threads;
 mod unanswered;
 mod waited;

@@ -6,6 +6,7 @@ use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
 mod apart;
+mod awaited_peer;
 mod blocked;
 mod chain;
 mod farewell;
@@ -25,6 +26,7 @@ mod others;
 mod patience;
 mod paused;
 mod released;
+mod replaced;
 mod servers;
 mod silence;
 mod turns;
@@ -97,6 +99,11 @@ fn response(nth: i64, there_ns: i64, turnaround_ns: i64) -> ResponseRow {
         overlap: false,
         confidence: Confidence::Strong,
     }
+}
+
+/// An answer on a connection to what was asked then.
+pub(in crate::analyses) fn response_of(n: u32, at: i64, took: i64) -> ResponseRow {
+    answered_after(n, at, took)
 }
 
 /// An answer on a connection, so many ns after what was asked then.

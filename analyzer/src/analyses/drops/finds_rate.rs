@@ -132,7 +132,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     };
     let mut slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
     let few = |(c, lost): (&ConnectionId, &(i64, i64, u64))| {
-        let own = facts.negotiated.get(c).and_then(|n| n.own_window) == Some(true);
+        let own = facts.negotiated.get(c).and_then(|n| n.own_window()) == Some(true);
         let part = if own { LOST_OWN_WINDOW } else { LOST };
         let bytes = lost.2.saturating_mul(SEGMENT);
         // What begins at the end of the recording has lost in its slow start, and sent little.

@@ -1,4 +1,5 @@
 mod around;
+mod arp;
 pub(super) mod causes;
 mod forgotten;
 mod fragments;
@@ -11,6 +12,7 @@ mod own_queue;
 mod refused;
 mod rerouted;
 mod sizes;
+mod steady;
 
 use netmortem_formats::event_format::{ValueTable, ValueTableKind};
 

@@ -223,7 +223,9 @@ fn strayed(facts: &Facts) -> Vec<(u64, Name, i64)> {
 impl Found<'_> {
     fn spell(&self, facts: &Facts, strayed: &[(u64, Name, i64)]) -> Spell {
         let (from, to) = (self.set.time_ns, self.to_ns.unwrap_or(i64::MAX));
-        let within = |dev: Name, at: i64| dev == self.set.dev && (from..=to).contains(&at);
+        // Of devices that have one name in several namespaces nothing tells which sent it.
+        let one = !facts.routes.links.several(&self.set.dev.text());
+        let within = |dev: Name, at: i64| one && dev == self.set.dev && (from..=to).contains(&at);
         let own = strayed.iter().filter(|(_, dev, at)| within(*dev, *at));
         let resent = facts.tx.iter().filter(|t| t.connection.is_some() && t.retransmits > 0);
         Spell {

@@ -187,3 +187,80 @@ fn an_address_that_two_hosts_have_goes_there_and_back() {
     others.for_each(|r| r.after = held(GOOD, FAILED));
     assert_eq!(flapping(&failed), []);
 }
+
+mod circling {
+    use netmortem_formats::capture::SnapshotWhen;
+
+    use crate::analyses::neighbours::circling;
+    use crate::analyses::verdict::Tone;
+    use crate::facts::Facts;
+    use crate::links::Links;
+    use crate::testing::{hop, listed};
+
+    /// Two bridges with three ports each: up1 and up2 go from one to the other.
+    const LINKS: &str = "netns=1 ifindex=2 name=br0 kind=bridge\nnetns=1 ifindex=3 name=up1 master=2\nnetns=1 ifindex=4 name=up2 master=2\nnetns=1 ifindex=5 name=p1 master=2\n\
+        netns=2 ifindex=2 name=br0 kind=bridge\nnetns=2 ifindex=3 name=up1 master=2\nnetns=2 ifindex=4 name=up2 master=2\nnetns=2 ifindex=5 name=q1 master=2\n";
+
+    /// Frames that come by up1 each 100 ms from 1 s to 9 s, and, from 5 s on, so many that go round by up2 and up1 so often.
+    fn facts(frames: u32, rounds: i64) -> Facts {
+        let mut f = Facts::empty();
+        f.capture.start_ns = Some(0);
+        f.routes.links = Links::of(&listed(&[("links", SnapshotWhen::Start, LINKS)]));
+        for n in 0..80 {
+            let at = 1_000_000_000 + i64::from(n) * 100_000_000;
+            f.hops.push(hop(1000 + n, at, "rx", "up1"));
+            f.hops.push(hop(1000 + n, at + 1_000, "queue", "q1"));
+        }
+        for n in 0..frames {
+            for round in 0..rounds {
+                let at = 5_000_000_000 + i64::from(n) * 1_000_000 + round * 10_000;
+                f.hops.push(hop(n, at, "rx", "up1"));
+                f.hops.push(hop(n, at + 1_000, "queue", "up2"));
+                f.hops.push(hop(n, at + 2_000, "rx", "up2"));
+                f.hops.push(hop(n, at + 3_000, "queue", "up1"));
+            }
+        }
+        f.hops.sort_by_key(|h| h.time_ns);
+        f
+    }
+
+    #[test]
+    fn frames_that_come_to_a_port_again_and_again_are_a_loop() {
+        let f = facts(8, 20);
+        let c = circling(&f).unwrap();
+        assert_eq!(
+            (c.frames, c.most, c.ports.clone()),
+            (8, 20, vec!["up1".to_owned(), "up2".to_owned()])
+        );
+        assert_eq!(c.new, Some(("up2".to_owned(), 5_000_001_000)));
+        // The fifth arrival at up1 of the first, the last at up2 of the last.
+        assert_eq!(c.within_ns, (5_000_040_000, 5_007_192_000));
+        let line = crate::analyses::answer(&f)
+            .verdict
+            .into_iter()
+            .find(|l| l.subject == "drops")
+            .unwrap();
+        let says = "a loop of bridges: 8 frames went round by up1 and up2 from 5.000 s to 5.007 s, one 20 times (from skb:0); nothing went by up2 before 5.000 s";
+        assert!(
+            line.tone == Tone::Bad && line.names_cause && line.headline.starts_with(says),
+            "{}",
+            line.headline
+        );
+    }
+
+    #[test]
+    fn what_comes_by_once_for_each_device_of_a_name_is_none() {
+        // Twice for each of two namespaces; two frames; no list of devices; a router between, as where packets go to and fro.
+        assert_eq!(circling(&facts(8, 4)), None);
+        assert_eq!(circling(&facts(2, 20)), None);
+        let mut f = facts(8, 20);
+        f.routes.links = Links::default();
+        assert_eq!(circling(&f), None);
+        let mut f = facts(8, 20);
+        f.hops
+            .iter_mut()
+            .filter(|h| h.dev.bytes() == b"up2")
+            .for_each(|h| h.dev = crate::name::Name::new(b"eth0"));
+        assert_eq!(circling(&f), None);
+    }
+}

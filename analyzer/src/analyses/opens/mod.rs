@@ -78,7 +78,7 @@ pub use rejected::Rejected;
 pub use rst::Reset;
 pub use scans::Scan;
 pub(crate) use scans::scanning;
-pub use shut::Shut;
+pub use shut::{Only, Shut};
 pub use slowest::SlowOpen;
 pub(crate) use strangers::monitored;
 pub use turned_away::TurnedAway;

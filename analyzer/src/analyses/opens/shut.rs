@@ -2,7 +2,8 @@
 //!
 //! Needs `drops` with their sockets, `opens`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +11,7 @@ use crate::analyses::drops::{place, why};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::opens::tables::OpenRow;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::whose::Carries;
 
 /// What became of their SYNs.
@@ -24,6 +25,21 @@ pub struct Shut {
     pub place: String,
     /// What that means.
     pub why: String,
+    /// Whom it meets, where others get through.
+    pub only: Option<Only>,
+}
+
+/// Addresses of which nobody got through any more, while others did.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Only {
+    /// These.
+    pub of: Vec<String>,
+    /// From the first attempt of theirs that met it, ns since the start of the recording.
+    pub since_ns: i64,
+    /// Connections of theirs that were opened there before.
+    pub before: u64,
+    /// Connections of others that were opened there since, at once.
+    pub others: u64,
 }
 
 /// Reason, place, device.
@@ -31,6 +47,10 @@ type Kind = (Option<u32>, u64, Name);
 
 /// One in so many may have failed for something else: what dropped its SYNs may not be recorded, as a device that lets nothing through.
 const BUT: u64 = 10;
+/// Most addresses that are told.
+const ADDRESSES: usize = 4;
+/// Fewest connections of others that got through.
+const OTHERS: u64 = 3;
 
 /// Drops of SYNs, by socket.
 pub(super) struct Syns<'f> {
@@ -56,10 +76,10 @@ impl<'f> Syns<'f> {
     }
 
     /// Of some attempts: the kind of drop that nearly each of them met.
-    pub(super) fn shut<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow>) -> Option<Shut> {
+    pub(super) fn shut<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow> + Clone) -> Option<Shut> {
         let mut by: BTreeMap<Kind, (&DropRow, u64)> = BTreeMap::new();
         let (mut met, mut all) = (0u64, 0u64);
-        for o in attempts {
+        for o in attempts.clone() {
             all += 1;
             let dropped = o.connection.and_then(|c| self.of.get(&c));
             met += u64::from(dropped.is_some());
@@ -76,6 +96,32 @@ impl<'f> Syns<'f> {
             attempts: met,
             why: why(self.facts, first),
             place: place(self.facts, first),
+            only: self.only(attempts),
+        })
+    }
+
+    /// Whom it meets: where none of the attempts' addresses gets through since the first of them.
+    fn only<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow> + Clone) -> Option<Only> {
+        let source = |o: &OpenRow| Some(o.from?.0.to_canonical());
+        let first = attempts.clone().min_by_key(|o| o.start_ns)?;
+        let last_ns = attempts.clone().map(|o| o.end_ns).max()?;
+        let of: Option<BTreeSet<IpAddr>> = attempts.map(source).collect();
+        let of = of.filter(|of| of.len() <= ADDRESSES)?;
+        let stood = |o: &&OpenRow| o.end == OpenEnd::Established && o.to == first.to;
+        let (mut before, mut others) = (0, 0);
+        for o in self.facts.opens.iter().filter(stood) {
+            match (of.contains(&source(o)?), o.start_ns < first.start_ns) {
+                (true, true) => before += 1,
+                (true, false) => return None,
+                (false, false) if o.start_ns <= last_ns && o.syns_again == Some(0) => others += 1,
+                _ => {}
+            }
+        }
+        (others >= OTHERS).then(|| Only {
+            of: of.iter().map(ToString::to_string).collect(),
+            since_ns: first.start_ns.saturating_sub(self.facts.capture.start_ns.unwrap_or(0)),
+            before,
+            others,
         })
     }
 }

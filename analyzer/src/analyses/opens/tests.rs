@@ -17,6 +17,7 @@ mod probed;
 mod probers;
 mod raced;
 mod refuses;
+mod restarted;
 mod scans;
 mod translated;
 mod twice;

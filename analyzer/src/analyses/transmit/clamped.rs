@@ -43,7 +43,7 @@ pub(super) fn stands(facts: &Facts, s: &Sender, samples: &[&SampleRow], around: 
     let c = ConnectionId(s.connection);
     let first = samples.first()?;
     let same = samples.len() >= FEWEST && samples.iter().all(|p| p.snd_cwnd == first.snd_cwnd);
-    if !same || s.retransmits > 0 || facts.negotiated.get(&c).and_then(|n| n.own_window) == Some(true) {
+    if !same || s.retransmits > 0 || facts.negotiated.get(&c).and_then(|n| n.own_window()) == Some(true) {
         return None;
     }
     let (held, rtt) = (s.limiters.iter().find(|l| l.0 == "cwnd")?.1, s.rtt.p50_ns?);

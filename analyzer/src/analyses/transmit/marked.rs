@@ -110,7 +110,7 @@ fn falls(facts: &Facts) -> FxHashMap<ConnectionId, u64> {
     }
     let lost_nothing = |c: &ConnectionId| facts.connections.get(c.0 as usize).and_then(|r| r.retransmits) == Some(0);
     // BBR makes its window small by itself, and knows no marks.
-    let own = |c: &ConnectionId| facts.negotiated.get(c).and_then(|n| n.own_window) == Some(true);
+    let own = |c: &ConnectionId| facts.negotiated.get(c).and_then(|n| n.own_window()) == Some(true);
     let told = (by.into_iter()).filter(|(c, last)| last.falls > 0 && lost_nothing(c) && !own(c));
     told.map(|(c, last)| (c, last.falls)).collect()
 }

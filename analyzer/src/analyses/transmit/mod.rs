@@ -64,6 +64,7 @@ pub use inside_tcp::{Inside, InsideTcp};
 pub use marked::Marked;
 pub use paced::Paced;
 pub use peer::PeerPart;
+pub(crate) use peer::Peers;
 pub use queues::DeviceQueue;
 pub use reader::Reader;
 pub use rescaled::{Disagreed, Held, OneSided, Rescaled};

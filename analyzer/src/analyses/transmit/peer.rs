@@ -39,37 +39,46 @@ fn spans(facts: &Facts) -> BTreeMap<ConnectionId, Vec<(i64, i64)>> {
     of
 }
 
+/// Peers of sockets, and when their applications had data.
+pub(crate) struct Peers<'f> {
+    facts: &'f Facts,
+    spans: BTreeMap<ConnectionId, Vec<(i64, i64)>>,
+}
+
+impl<'f> Peers<'f> {
+    pub(crate) fn of(facts: &'f Facts) -> Peers<'f> {
+        let spans = spans(facts);
+        Peers { facts, spans }
+    }
+
+    /// Of a segment's time from the device to the ACK, that for which its peer's application had data and had not sent, ns; `None`: nothing tells.
+    pub(crate) fn application_ns(&self, r: &TxRow) -> Option<i64> {
+        let (connection, ns, acked) = (r.connection?, r.stage(Stage::Network)?, r.t_ack_ns?);
+        let row = self.facts.connections.get(connection.0 as usize)?;
+        let spans = self.spans.get(&row.peer?)?;
+        let from = acked.saturating_sub(ns);
+        let first = spans.partition_point(|(_, to)| *to <= from);
+        let within = spans.get(first..)?.iter().take_while(|(a, _)| *a < acked);
+        let both = within.map(|(a, b)| (*b).min(acked).saturating_sub((*a).max(from)));
+        Some(both.fold(0, i64::saturating_add))
+    }
+}
+
 /// What of these rows; `None` where the peer of none of them tells.
 pub(super) fn peer_part(facts: &Facts, rows: &[&TxRow]) -> Option<PeerPart> {
-    let spans = spans(facts);
-    let peer = |c: ConnectionId| {
-        let row = facts.connections.get(c.0 as usize)?;
-        spans.get(&row.peer?)
-    };
-    let mut peers: BTreeMap<ConnectionId, Option<&Vec<(i64, i64)>>> = BTreeMap::new();
+    let peers = Peers::of(facts);
     let mut part = PeerPart {
         segments: 0,
         network_ns: 0,
         application_ns: 0,
     };
     for r in rows {
-        let (Some(c), Some(ns), Some(acked)) = (r.connection, r.stage(Stage::Network), r.t_ack_ns) else {
+        let Some((application_ns, ns)) = peers.application_ns(r).zip(r.stage(Stage::Network)) else {
             continue;
         };
-        let Some(spans) = *peers.entry(c).or_insert_with(|| peer(c)) else {
-            continue;
-        };
-        let from = acked.saturating_sub(ns);
-        let first = spans.partition_point(|(_, to)| *to <= from);
-        let within = spans
-            .get(first..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(|(a, _)| *a < acked);
-        let both = within.map(|(a, b)| (*b).min(acked).saturating_sub((*a).max(from)));
         part.segments += 1;
         part.network_ns = part.network_ns.saturating_add(ns);
-        part.application_ns = part.application_ns.saturating_add(both.fold(0, i64::saturating_add));
+        part.application_ns = part.application_ns.saturating_add(application_ns);
     }
     (part.segments > 0 && part.network_ns > 0).then_some(part)
 }

@@ -164,7 +164,7 @@ pub(super) fn restarts(
 ) -> Option<Restarts> {
     let c = ConnectionId(connection);
     // A congestion control that sets its window itself does so after a pause, too.
-    if facts.negotiated.get(&c).and_then(|n| n.own_window) == Some(true) {
+    if facts.negotiated.get(&c).and_then(|n| n.own_window()) == Some(true) {
         return None;
     }
     let mut rows: Vec<&TxRow> = rows.to_vec();

@@ -3,8 +3,9 @@
 use super::aside::aside;
 use super::evidence::from;
 use super::sentences::{counted, duration, moment};
+use super::spells::listed;
 use super::{OPEN_NOTICE_NS, listens};
-use crate::analyses::opens::{Failed, Scan, Twice};
+use crate::analyses::opens::{Failed, Only, Scan, Twice};
 use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
 /// One that nobody meant to fail, and that somebody may have missed.
@@ -29,6 +30,20 @@ fn fails(f: &Failed) -> bool {
     };
     // Of a call without a socket not even the protocol is known: looking up an address tries routes.
     by_end && f.sure && !f.to.is_empty()
+}
+
+/// `; since 4.921 s none of 10.0.0.7 got through (123 did before), while 402 of others did: what it drops comes from there (inferred)`
+fn only(o: &Only) -> String {
+    let before = match o.before {
+        0 => String::new(),
+        n => format!(" ({n} did before)"),
+    };
+    format!(
+        "; since {} none of {} got through{before}, while {} of others did: it drops what comes from there (inferred)",
+        moment(o.since_ns),
+        listed(&o.of),
+        o.others
+    )
 }
 
 /// What the place of a drop means, where that is known, behind a mark.
@@ -139,9 +154,10 @@ pub(super) fn what(f: &Failed) -> String {
                 _ => String::new(),
             };
             format!(
-                "{said}: {n}{of} {} dropped in this host for {}{why}",
+                "{said}: {n}{of} {} dropped in this host for {}{why}{}",
                 was(s.syns),
-                s.place
+                s.place,
+                s.only.as_ref().map_or_else(String::new, only)
             )
         }
     };

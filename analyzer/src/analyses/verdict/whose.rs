@@ -144,10 +144,7 @@ fn arp(g: &Group, a: &Arp) -> String {
     let to = s.to_ns.map_or_else(|| "the end".to_owned(), moment);
     let nobody = match a.nobody {
         0 => String::new(),
-        n => format!(
-            "; {} were asked for that never answered",
-            counted(n, "address", "addresses")
-        ),
+        n => format!("; {} asked for never answered", counted(n, "address", "addresses")),
     };
     format!(
         "{which}: the neighbour {}{others} on {}, which answers at other times, was not resolved from {} to {to} (that these frames are why is inferred){nobody}",

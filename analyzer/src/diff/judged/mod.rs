@@ -21,3 +21,4 @@ pub(in crate::diff) mod unfelt;
 pub(in crate::diff) mod unread;
 pub(in crate::diff) mod upstream;
 pub(in crate::diff) mod weights;
+mod with_answers;

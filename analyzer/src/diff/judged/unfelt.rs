@@ -1,6 +1,8 @@
 //! Stages beneath the answers that take longer, or less long, and that nobody feels: where answers are compared, enough of them, and none takes longer (less long), a stage that moved by little beside the answers that users
 //! ask for, or of units that are of no answer (a backup), is a difference and no harm (no gain).
 //!
+//! Segments that are acknowledged with answers are looked at by themselves ([`with_answers`]).
+//!
 //! In: judged metrics, who asks whom, units of both sides. Out: what is worse (better) of `rx`, `tx`, `lifetime`, `poll`, `softirq` and `device`, called changed and marked. Must not touch anything where an answer is worse,
 //! where some are much slower and not judged, or where answers are too few to have shown it; nor `tx_udp`, as answers by UDP are not compared. Where a server's clients are outside the recording, what they wait for is not
 //! measured: it is no less than the turnaround, so that has to be compared, and counts with the answers. What `--fail-on` names is as before.
@@ -10,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::{Metric, PERCENTS};
 use super::mixture;
 use super::rates::Rate;
-use super::tails;
+use super::{tails, with_answers};
 use crate::analyses::application::{Role, sockets};
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::{
@@ -187,7 +189,10 @@ pub(in crate::diff) fn moderate(
                 outcome == Outcome::Better && m.which.ledger == "device" && !m.which.dev.as_ref().is_some_and(passed);
             // What a host does for packets is felt in answers, or by nobody.
             let inside = m.which.is_forwarding();
-            if farthest < felt || aside || inside || of_no_answer(m, &sides, (outcome, felt), o) {
+            let with_answers = || {
+                outcome == Outcome::Worse && with_answers::later_answers(m, sides.each_ref().map(|(side, _)| *side), o)
+            };
+            if farthest < felt || aside || inside || of_no_answer(m, &sides, (outcome, felt), o) || with_answers() {
                 m.becomes_changed(outcome);
                 m.unfelt = true;
                 if outcome == Outcome::Worse {

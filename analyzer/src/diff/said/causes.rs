@@ -1,4 +1,4 @@
-//! Causes with a name that one side has and the other has not: slow start after idle, window scaling, the size of segments, requests one at
+//! Causes with a name that one side has and the other has not: another congestion control, slow start after idle, window scaling, the size of segments, requests one at
 //! a time, requests given up. By service: the end with the lower port, and whether it sends or is sent to.
 //!
 //! In: the senders of `analyses::transmit`. Out: a sentence each. Of parts of recordings nothing is said: a pause may lie across.
@@ -12,11 +12,14 @@ use crate::diff::servers::{Servers, pools};
 use crate::diff::sides::{options::Recording, recorded};
 use crate::diff::values::service::{Service, service, whose};
 use crate::facts::{ConnectionId, Facts};
+use crate::name::Name;
 
 /// Segments so many times as large are others.
 const TIMES: u32 = 2;
 /// Fewest full frames that tell their size.
 const FRAMES: u64 = 10;
+/// All but one in so many have it.
+const NEARLY: u64 = 10;
 
 /// What the senders of one service do, on one side.
 #[derive(Debug, Default)]
@@ -32,6 +35,8 @@ struct Side {
     /// Connections held for want of window scaling, and those known to have it.
     unscaled: u64,
     scaled: u64,
+    /// Connections by their congestion control.
+    congestion: BTreeMap<Name, u64>,
 }
 
 impl Side {
@@ -51,6 +56,9 @@ impl Side {
             self.headers = full.headers;
         }
         self.unscaled += u64::from(s.unscaled.is_some());
+        if let Some(name) = facts.negotiated.get(&c).and_then(|n| n.congestion) {
+            *self.congestion.entry(name).or_default() += 1;
+        }
         let scaled = facts.negotiated.get(&c).is_some_and(|n| n.window_scaling);
         self.scaled += u64::from(scaled);
     }
@@ -91,6 +99,24 @@ fn restarts(service: &Service, b: &Side, a: &Side) -> Option<String> {
     ))
 }
 
+/// The congestion control of nearly all, where it is another one.
+fn congestion(service: &Service, b: &Side, a: &Side) -> Option<String> {
+    let nearly = |of: &Side| {
+        let all: u64 = of.congestion.values().sum();
+        let (name, n) = of.congestion.iter().max_by_key(|(_, n)| **n)?;
+        (n.saturating_mul(NEARLY) >= all.saturating_mul(NEARLY - 1)).then_some((*name, *n))
+    };
+    let ((before, b), (after, a)) = nearly(b).zip(nearly(a))?;
+    (before != after).then(|| {
+        format!(
+            "The congestion control for {} is {} in place of {} (of {a} and {b} connections whose sockets are listed): how far they slow down for a loss, and how soon they are fast again, differs.",
+            whose(service),
+            after.text(),
+            before.text()
+        )
+    })
+}
+
 fn sizes(service: &Service, b: &Side, a: &Side) -> Option<String> {
     let ((b_least, b_most), (a_least, a_most)) = b.mss.zip(a.mss)?;
     let apart = a_most.saturating_mul(TIMES) <= b_least || b_most.saturating_mul(TIMES) <= a_least;
@@ -124,7 +150,7 @@ pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>], s
     let (b, a) = (sides(before), sides(after));
     let both = b.iter().filter_map(|(s, b)| Some((s, b, a.get(s)?)));
     let of = |(s, b, a): (&Service, &Side, &Side)| {
-        [restarts(s, b, a), sizes(s, b, a), scaling(s, b, a)]
+        [congestion(s, b, a), restarts(s, b, a), sizes(s, b, a), scaling(s, b, a)]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()

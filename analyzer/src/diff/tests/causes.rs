@@ -45,7 +45,7 @@ fn what_one_side_alone_has_is_said_first() {
     healthy.full_segments.get_mut(&clamped).unwrap().mss = 1448;
     let scaled = Negotiated {
         window_scaling: true,
-        own_window: None,
+        congestion: None,
         delivered_ce: None,
         sizes: None,
         ends: None,
@@ -70,6 +70,29 @@ fn what_one_side_alone_has_is_said_first() {
     // The other way round it is what was.
     let v = of(&f, &healthy).verdict;
     assert!(v.sentence.contains("falls in pauses only before"), "{}", v.sentence);
+}
+
+#[test]
+fn another_congestion_control_of_nearly_all_is_told_first() {
+    let with = |name: &'static [u8], other: usize| {
+        let mut f = facts();
+        let all: Vec<_> = f.connections.iter().map(|c| c.connection).collect();
+        for (n, c) in all.iter().enumerate() {
+            let own = Negotiated {
+                window_scaling: true,
+                congestion: Some(crate::name::Name::new(if n < other { b"vegas" } else { name })),
+                delivered_ce: None,
+                sizes: None,
+                ends: None,
+            };
+            f.negotiated.insert(*c, own);
+        }
+        f
+    };
+    let said = |b: &Facts, a: &Facts| of(b, a).verdict.sentence.contains(" is cubic in place of bbr (of ");
+    assert!(said(&with(b"bbr", 0), &with(b"cubic", 0)));
+    assert!(!said(&with(b"cubic", 0), &with(b"cubic", 0)));
+    assert!(!said(&with(b"bbr", 0), &with(b"cubic", 99)));
 }
 
 /// With a socket that woke all so many times; `long`: so many times as long.

@@ -8,7 +8,7 @@
 //! life began where it was received ────────────────────────────────────────────> expected
 //! sent here ─┬ another skb of its length was queued, by the same CPU,
 //!            │  on another device while the bridge had this one, and is not freed so ──> expected (a copy)
-//!            ├ its TCP segment was sent again later ───────────────────────────────> lost
+//!            ├ its TCP segment was sent again later ───────────────────────────────> lost (unclear on a device that only listens)
 //!            ├ its TCP segment was acknowledged, and not sent again ───────────────> expected (another copy arrived)
 //!            └ else ─────────────────────────────────────────────────────────────────> unclear
 //! ```
@@ -21,6 +21,7 @@ use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::counters::tables::CounterRow;
 use crate::facts::SkbId;
+use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::lineage::tables::LineageRow;
 use crate::reconstruct::opens::tables::ResetRow;
@@ -37,11 +38,15 @@ const STEPS: usize = 64;
 /// A link header, and one with a VLAN tag that was put in or taken out.
 const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
+/// Frames of a device that arrived as another copy, for each that was sent again: it only listens.
+const COPIES: u64 = 4;
+
 const FROM_OUTSIDE: &str =
     "frame for another host that was first seen where it was received: the device is promiscuous or bridged";
 const COPY: &str = "copy of a frame for another host, made by a bridge; another copy went on";
-const ARRIVED: &str = "a host of this recording sent it to another device's address; its segment was acknowledged and not sent again, so another copy arrived";
-const LOST: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was sent again later";
+pub(super) const ARRIVED: &str = "a host of this recording sent it to another device's address; its segment was acknowledged and not sent again, so another copy arrived";
+pub(super) const LOST: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was sent again later";
+const TAPPED: &str = "a host of this recording sent it to another device's address; its segment was sent again later, but most such frames that this device saw arrived as another copy, as where it only listens (a mirror, a bridge of a program): where this one was lost is not known";
 const OPEN: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was neither acknowledged nor sent again in the recording";
 const NO_SEGMENT: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; no copy is seen to go on, and nothing tells whether it was missed";
 const NO_SENDER: &str = "frame for another host; who sent it is not recorded";
@@ -88,6 +93,26 @@ pub fn judge(rows: &mut [DropRow], places: &[usize], known: &Hindsight<'_>) {
             sure = sure.min(Confidence::Weak);
         }
         (row.expected, row.why, row.confidence) = (expected, why, sure);
+    }
+    tapped(rows, places);
+}
+
+/// A device that sees frames whose other copies nearly all arrive is not where the others are lost.
+pub(super) fn tapped(rows: &mut [DropRow], places: &[usize]) {
+    let mut by: FxHashMap<Name, (u64, u64)> = FxHashMap::default();
+    for row in places.iter().filter_map(|i| rows.get(*i)) {
+        let (arrived, lost) = by.entry(row.dev).or_default();
+        *arrived += u64::from(row.why == ARRIVED);
+        *lost += u64::from(row.why == LOST);
+    }
+    for i in places {
+        let Some(row) = rows.get_mut(*i).filter(|r| r.why == LOST) else {
+            continue;
+        };
+        let (arrived, lost) = by.get(&row.dev).copied().unwrap_or_default();
+        if arrived >= lost.saturating_mul(COPIES) {
+            (row.expected, row.why, row.confidence) = (None, TAPPED, Confidence::Unknown);
+        }
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn in_a_second(row: &SocketRow) -> Option<Listed> {
         cookie: Some(row.ends.cookie),
         of: Negotiated {
             window_scaling: options.window_scaling,
-            own_window: None,
+            congestion: None,
             delivered_ce: None,
             sizes: None,
             ends: None,

@@ -12,6 +12,7 @@
 //! Source: net/ipv4/tcp.c `tcp_get_info` (`TCPI_OPT_WSCALE`: `rx_opt.wscale_ok`, which is set only when both SYNs had the option),
 //! include/uapi/linux/tcp.h.
 
+use crate::name::Name;
 use std::net::{IpAddr, SocketAddr};
 
 use netmortem_formats::Capture;
@@ -47,14 +48,21 @@ const OPENED: [&str; 6] = [
 pub struct Negotiated {
     /// Window scaling is in use.
     pub window_scaling: bool,
-    /// The socket's congestion control sets its window itself, whatever it was before a pause (BBR); `None`: not told.
-    pub own_window: Option<bool>,
+    /// Its congestion control, as the last list has it; `None`: not told.
+    pub congestion: Option<Name>,
     /// Segments it sent whose ACKs told of ECN's CE mark (`tcpi_delivered_ce`), as the last list has it; `None`: not told.
     pub delivered_ce: Option<u32>,
     /// Payload of a full segment that the socket sends, and the MTU of its path, bytes; `None`: only the other end is in a list.
     pub sizes: Option<Sizes>,
     /// What both ends believe; `None`: one of them is in no list.
     pub ends: Option<Ends>,
+}
+
+impl Negotiated {
+    /// The socket's congestion control sets its window itself, whatever it was before a pause (BBR); `None`: not told.
+    pub fn own_window(&self) -> Option<bool> {
+        self.congestion.map(|name| name.bytes().starts_with(b"bbr"))
+    }
 }
 
 /// Sizes of one socket, bytes.
@@ -108,7 +116,7 @@ fn line(text: &str) -> Option<Listed> {
         cookie: hex(text, "cookie"),
         of: Negotiated {
             window_scaling: number("tcp.options")? & OPT_WSCALE != 0,
-            own_window: of("cong").map(|c| c.starts_with("bbr")),
+            congestion: of("cong").map(|c| Name::new(c.as_bytes())),
             delivered_ce: number("tcp.delivered_ce"),
             sizes: sizes(),
             ends: None,
@@ -172,7 +180,7 @@ pub fn negotiated(
             listed(dst, src).map(|l| Negotiated {
                 sizes: None,
                 delivered_ce: None,
-                own_window: None,
+                congestion: None,
                 ..l.of
             })
         };

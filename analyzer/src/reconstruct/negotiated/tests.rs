@@ -53,7 +53,7 @@ fn an_own_line_tells_options_and_sizes() {
     let told = |window_scaling| {
         Some(Negotiated {
             window_scaling,
-            own_window: Some(false),
+            congestion: Some(crate::name::Name::new(b"cubic")),
             delivered_ce: None,
             sizes,
             ends: None,
@@ -79,7 +79,7 @@ fn the_other_ends_line_tells_options_only() {
     let told = of(&[&line("close_wait", (&dst, &src), 3)]);
     let expect = Negotiated {
         window_scaling: false,
-        own_window: None,
+        congestion: None,
         delivered_ce: None,
         sizes: None,
         ends: None,

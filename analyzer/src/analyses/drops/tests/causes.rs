@@ -276,7 +276,7 @@ fn a_transfer_that_fills_its_queue_finds_its_rate() {
     let ninth = |f: &mut Facts, own: bool| {
         let one = crate::reconstruct::negotiated::Negotiated {
             window_scaling: true,
-            own_window: Some(own),
+            congestion: Some(Name::new(if own { b"bbr".as_slice() } else { b"cubic" })),
             delivered_ce: None,
             sizes: None,
             ends: None,

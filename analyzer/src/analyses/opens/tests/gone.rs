@@ -55,12 +55,46 @@ fn where_all_syns_were_dropped_is_told() {
         attempts,
         place,
         why,
+        only: None,
     }) = shut(["br0"; 3], Carries::Syn)
     else {
         panic!()
     };
     assert_eq!((syns, attempts, why.as_str()), (6, 3, "a rule or policy of nftables"));
     assert!(place.ends_with(" on br0"), "{place}");
+    // None of that address gets through since, and others do.
+    let mut f = facts(3, &[]);
+    (0..3).for_each(|n| dropped(&mut f, n, "br0", Carries::Syn));
+    let first = f.opens.iter().min_by_key(|o| o.start_ns).unwrap().clone();
+    let stood = |last: u8, start_ns: i64, n: u32| crate::reconstruct::opens::tables::OpenRow {
+        connection: Some(ConnectionId(100 + n)),
+        from: Some(([10, 0, 9, last].into(), 50_000)),
+        start_ns,
+        end_ns: start_ns + 1,
+        end: OpenEnd::Established,
+        syns_again: Some(0),
+        error: None,
+        ..first.clone()
+    };
+    f.opens
+        .iter_mut()
+        .for_each(|o| o.from = Some(([10, 0, 9, 1].into(), 50_000)));
+    f.opens
+        .extend((0..2).map(|n| stood(1, first.start_ns - 2 + i64::from(n), n)));
+    f.opens.extend((2..6).map(|n| stood(2, first.start_ns + 1, n)));
+    let of = |f: &Facts| told(f).0.failed[0].shut.clone().unwrap().only;
+    let only = of(&f).unwrap();
+    assert_eq!((only.of, only.before, only.others), (vec!["10.0.9.1".to_owned()], 2, 4));
+    assert!(told(&f).1.headline.contains(
+        " none of 10.0.9.1 got through (2 did before), while 4 of others did: it drops what comes from there (inferred)"
+    ));
+    // One of them did; others do not.
+    let mut one = f.clone();
+    one.opens.push(stood(1, first.start_ns + 2, 9));
+    assert_eq!(of(&one), None);
+    f.opens
+        .retain(|o| o.from.unwrap().0 != std::net::Ipv4Addr::new(10, 0, 9, 2));
+    assert_eq!(of(&f), None);
     // In two places; other packets of theirs; of one of them nothing was dropped.
     assert_eq!(shut(["br0", "br0", "br1"], Carries::Syn), None);
     assert_eq!(shut(["br0"; 3], Carries::Data), None);

@@ -105,7 +105,7 @@ fn only_halvings_in_a_calm_pause_are_slow_start_after_idle() {
 pub(super) fn negotiated(window_scaling: bool, own_window: Option<bool>) -> Negotiated {
     Negotiated {
         window_scaling,
-        own_window,
+        congestion: own_window.map(|own| crate::name::Name::new(if own { b"bbr".as_slice() } else { b"cubic" })),
         delivered_ce: None,
         sizes: None,
         ends: None,

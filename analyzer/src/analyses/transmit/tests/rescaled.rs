@@ -58,7 +58,7 @@ fn facts(server: Options, client: Options, held: i64) -> Facts {
         };
         let of = Negotiated {
             window_scaling: own.window_scaling,
-            own_window: Some(false),
+            congestion: Some(crate::name::Name::new(b"cubic")),
             delivered_ce: None,
             sizes: None,
             ends: Some(ends),

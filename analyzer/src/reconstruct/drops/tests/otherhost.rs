@@ -80,6 +80,24 @@ fn a_segment_for_a_wrong_address_is_lost_when_it_is_sent_again() {
     assert_eq!(of[2].0, None, "{}", of[2].2);
 }
 
+/// Of ten frames that a device saw which are another's nine arrived as another copy: where the tenth was lost is not known.
+#[test]
+fn a_device_that_only_listens_loses_nothing() {
+    let rows = |arrived: usize, lost: usize| {
+        let one = |why| crate::reconstruct::drops::tables::DropRow {
+            expected: Some(why == super::super::otherhost::ARRIVED),
+            why,
+            ..crate::testing::drop_at(0)
+        };
+        let mut all = vec![one(super::super::otherhost::ARRIVED); arrived];
+        all.extend(vec![one(super::super::otherhost::LOST); lost]);
+        let places: Vec<usize> = (0..all.len()).collect();
+        super::super::otherhost::tapped(&mut all, &places);
+        all.iter().filter(|r| r.expected == Some(false)).count()
+    };
+    assert_eq!((rows(9, 1), rows(8, 2), rows(7, 2), rows(0, 3)), (0, 0, 2, 3));
+}
+
 /// A bridge sends a clone to one port and the frame itself to the other; either may be the one nobody wants, though a tail loss
 /// probe sends the segment again.
 #[test]

@@ -1,0 +1,106 @@
+//! Dropped ARP frames and neighbours without an answer.
+
+use super::drop_row;
+use crate::analyses::drops::{Arp, Silent, answer};
+use crate::facts::Facts;
+use crate::name::Name;
+use crate::reconstruct::neighbours::tables::{Held, LinkAddr, NeighbourRow};
+
+const S: i64 = 1_000_000_000;
+const REACHABLE: u8 = 2;
+const INCOMPLETE: u8 = 1;
+const FAILED: u8 = 0x20;
+
+fn entry(last: u8, at: i64, event: &'static str, state: u8) -> NeighbourRow {
+    NeighbourRow {
+        time_ns: at,
+        cpu: 0,
+        event,
+        dev: Name::new(b"srv"),
+        address: [10, 30, 2, last].into(),
+        before: Some(Held {
+            lladdr: LinkAddr::of(&[2, 0, 0, 0, 0, last], 6),
+            state,
+        }),
+        after: None,
+        err: Some(0),
+        netlink: 0,
+        task: Name::default(),
+        pid: 0,
+        confidence: crate::Confidence::Certain,
+    }
+}
+
+/// ARP frames that a rule dropped from 2 s to 8 s. 10.30.2.53 answers at 1 s, fails at 5 s, twenty packets have to wait, and it answers again at 9 s; 10.30.2.11 the
+/// same with one packet; 10.30.2.200 never answers.
+fn facts(protocol: u16) -> Facts {
+    let mut f = Facts::empty();
+    f.capture.start_ns = Some(0);
+    f.names.drop_reasons = Some(netmortem_formats::event_format::ValueTable {
+        entries: vec![(12, "NETFILTER_DROP".into())],
+        kind: netmortem_formats::event_format::ValueTableKind::Symbolic,
+    });
+    for n in 0..7 {
+        let mut row = drop_row((2 + n) * S, 12, 0x10, Some(false));
+        row.protocol = protocol;
+        row.why = "a rule or policy of nftables";
+        f.drops.push(row);
+    }
+    for (last, waiting) in [(53, 20), (11, 1)] {
+        f.neighbours.push(entry(last, S, "update", REACHABLE));
+        f.neighbours.push(entry(last, 5 * S, "timer_handler", FAILED));
+        for n in 0..waiting {
+            f.neighbours.push(entry(last, 6 * S + n, "event_send_done", INCOMPLETE));
+        }
+        f.neighbours.push(entry(last, 9 * S, "update", REACHABLE));
+    }
+    f.neighbours.push(entry(200, 4 * S, "event_send_done", INCOMPLETE));
+    f.neighbours.push(entry(200, 7 * S, "timer_handler", FAILED));
+    f.neighbours.sort_by_key(|n| n.time_ns);
+    f
+}
+
+fn found(f: &Facts) -> Option<Arp> {
+    answer(f).findings().unwrap().groups[0].arp.clone()
+}
+
+#[test]
+fn who_was_not_resolved_meanwhile_is_told() {
+    let f = facts(0x806);
+    let silent = Silent {
+        address: "10.30.2.53".into(),
+        dev: "srv".into(),
+        from_ns: 5 * S,
+        to_ns: Some(9 * S),
+    };
+    let expect = Arp {
+        frames: 7,
+        silent: Some(silent),
+        others: 1,
+        nobody: 1,
+    };
+    assert_eq!(found(&f), Some(expect));
+    let line = crate::analyses::answer(&f)
+        .verdict
+        .into_iter()
+        .find(|l| l.subject == "drops")
+        .unwrap();
+    let says = "all ARP: the neighbour 10.30.2.53 and 1 other on srv, which answers at other times, was not resolved from 5.000 s to 9.000 s (that these frames are why is inferred); 1 address asked for never answered";
+    assert!(line.sentence.contains(says) && line.names_cause, "{}", line.sentence);
+}
+
+#[test]
+fn arp_alone_and_neighbours_alone_are_no_cause() {
+    assert_eq!(found(&facts(0x800)), None);
+    // It failed before any frame was dropped; the last was long before.
+    let silent = |change: &dyn Fn(&mut Facts)| {
+        let mut f = facts(0x806);
+        change(&mut f);
+        found(&f).unwrap().silent
+    };
+    assert_eq!(silent(&|f| f.neighbours.clear()), None);
+    assert_eq!(silent(&|f| f.drops.iter_mut().for_each(|d| d.time_ns += 8 * S)), None);
+    assert_eq!(silent(&|f| f.drops.iter_mut().for_each(|d| d.time_ns -= 10 * S)), None);
+    // Nobody has answered for it.
+    assert_eq!(silent(&|f| f.neighbours.retain(|n| n.event != "update")), None);
+}
