@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::rates::Rate;
-use crate::analyses::verdict::counted;
+use crate::analyses::verdict::{counted, duration};
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::stopped::Stopped;
 use crate::diff::values::{
@@ -18,6 +18,9 @@ use crate::diff::values::{
 const ALIKE: f64 = 2.0;
 /// The same of several.
 const ALIKE_ALL: f64 = 1.25;
+/// Medians of answers so many times apart, and so far, ns, are told.
+const SLOWER: f64 = 1.5;
+const SLOWER_NS: u64 = 1_000_000;
 /// Ports told.
 const TOLD: usize = 2;
 /// Addresses named of several.
@@ -73,7 +76,7 @@ pub(in crate::diff) fn moderate(rates: &mut [Rate], all: &[Stopped]) {
     }
 }
 
-/// `In place of 10.0.0.9:80 (500 answers before, 0 after) answers 10.0.0.8:80 (0 answers before, 500 after)`.
+/// `In place of 10.0.0.9:80 (500 answers before, 0 after) answers 10.0.0.8:80 (0 answers before, 500 after), an answer there p50 45.10 ms -> 850.2 ms`.
 fn pair(gone: &Stopped, new: &Stopped) -> String {
     let n = |s: &Stopped| {
         format!(
@@ -81,7 +84,13 @@ fn pair(gone: &Stopped, new: &Stopped) -> String {
             s.server, s.before.answers, s.after.answers
         )
     };
-    format!("In place of {} answers {}", n(gone), n(new))
+    let (b, a) = (gone.before.took_p50_ns, new.after.took_p50_ns);
+    let apart = b.min(a) > 0 && b.abs_diff(a) > SLOWER_NS && b.max(a) as f64 > SLOWER * b.min(a) as f64;
+    let took = match apart {
+        true => format!(", an answer there p50 {} -> {}", duration(b), duration(a)),
+        false => String::new(),
+    };
+    format!("In place of {} answers {}{took}", n(gone), n(new))
 }
 
 /// `4 addresses at port 80 answer no more (10.0.0.9, 10.0.0.8 and 2 more), 4 others do, as often all together (...): 312 answers before, 314 after`.

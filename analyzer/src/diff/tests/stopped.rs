@@ -254,6 +254,17 @@ fn a_service_that_moved_is_said_as_one() {
     let moved =
         "In place of 10.0.0.9:80 (500 answers before, 0 after) answers [2001:db8::9]:80 (0 answers before, 500 after).";
     assert_eq!(stopped::said(&all(&before, &after)), (vec![], vec![moved.to_owned()]));
+    // It is slower.
+    let mut slow = after.clone();
+    for r in &mut slow.responses {
+        r.ready_ns = r.ready_ns.map(|t| t + 30 * MS);
+        (r.read_ns, r.complete_ns) = (r.read_ns + 30 * MS, r.ready_ns);
+    }
+    let said = stopped::said(&all(&before, &slow)).1.remove(0);
+    assert!(
+        said.ends_with(" 500 after), an answer there p50 10.00 ms -> 40.00 ms."),
+        "{said}"
+    );
     // Nobody is called worse for the old address, which is looked after yet.
     after
         .opens

@@ -55,6 +55,9 @@ pub struct Asking {
     pub opens_given_up_p50_ns: i64,
     /// RSTs that this server's host sent for what came to it.
     pub resets: u64,
+    /// Time of an answer, median, ns; 0: of none it is known.
+    #[serde(skip)]
+    pub(in crate::diff) took_p50_ns: i64,
 }
 
 impl Asking {
@@ -89,6 +92,7 @@ impl Asking {
             opens_given_up: s.opens_given_up.saturating_add(a.opens_given_up),
             opens_given_up_p50_ns: s.opens_given_up_p50_ns.max(a.opens_given_up_p50_ns),
             resets: s.resets.saturating_add(a.resets),
+            took_p50_ns: s.took_p50_ns.max(a.took_p50_ns),
         })
     }
 }
@@ -281,6 +285,7 @@ pub(in crate::diff) fn asking(of: &Of, usual_ns: i64, mute: bool) -> Asking {
         unknown: waits().filter(|w| w.by == Until::Lost).count() as u64,
         opens_given_up: of.given_up.len() as u64,
         opens_given_up_p50_ns: nearest_rank(&mut of.given_up.clone(), 50).unwrap_or(0),
+        took_p50_ns: nearest_rank(&mut of.took.clone(), 50).unwrap_or(0),
         ..of.asking.clone()
     }
 }
