@@ -9,10 +9,10 @@
 //! was opened after they had begun to wait, and where its client had another one there, which ended before most of them began, and none between. That they
 //! waited for that peer is inferred. Must not take for one: a client that connects anew for each request, a thread that serves many, what was woken at many times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sockets::{Role, Socket};
 use super::task;
@@ -87,15 +87,11 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
     }
     let lives = lives(facts);
     // Connections of each thread that woke.
-    let mut theirs: FxHashMap<i32, Vec<ConnectionId>> = FxHashMap::default();
+    let mut theirs: FxHashMap<i32, BTreeSet<ConnectionId>> = FxHashMap::default();
+    let wakers: FxHashSet<i32> = by.keys().map(|(_, waker)| *waker).collect();
     for t in &facts.turnarounds {
-        for pid in [t.pid, t.sender_pid] {
-            if by.keys().any(|(_, waker)| *waker == pid) {
-                let of = theirs.entry(pid).or_default();
-                if !of.contains(&t.connection) {
-                    of.push(t.connection);
-                }
-            }
+        for pid in [t.pid, t.sender_pid].into_iter().filter(|pid| wakers.contains(pid)) {
+            theirs.entry(pid).or_default().insert(t.connection);
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
@@ -105,9 +101,7 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
         let (first, median) = (*begins.first()?, *begins.get(begins.len() / 2)?);
         let (done, last) = (of.iter().map(|t| t.send_ns).min()?, of.iter().map(|t| t.send_ns).max()?);
         let shortest = of.iter().map(|t| t.total_ns()).min()?;
-        let [connection] = theirs.get(waker)?.as_slice() else {
-            return None;
-        };
+        let connection = theirs.get(waker).filter(|of| of.len() == 1)?.first()?;
         let (_, peer) = ends(facts, *connection).filter(|(at, _)| at == end)?;
         let back = lives.get(connection)?.stood.filter(|at| *at > median && *at <= done)?;
         if last.saturating_sub(done).saturating_mul(TOGETHER) > shortest {

@@ -9,6 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
+use rustc_hash::FxHashMap;
+
 use super::sockets::{Role, Socket};
 use super::task;
 use crate::facts::Facts;
@@ -65,29 +67,48 @@ pub(super) fn replaced(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Replaced
     by.into_iter().filter_map(one).max_by_key(|r| r.waited)
 }
 
+/// Places in the reads behind which none of those that read before reads again: nobody's last read lies behind it.
+fn generations(facts: &Facts, of: &[&TurnaroundRow]) -> Vec<usize> {
+    let process = |t: &TurnaroundRow| facts.process(t.pid);
+    let mut last: FxHashMap<i32, usize> = FxHashMap::default();
+    for (nth, t) in of.iter().enumerate() {
+        last.insert(process(t), nth);
+    }
+    // Who serves one each is made for it.
+    if last.len().saturating_mul(EACH) > of.len() {
+        return vec![];
+    }
+    let mut furthest = 0;
+    let mut ends = vec![];
+    for (nth, t) in of.iter().enumerate() {
+        furthest = furthest.max(last.get(&process(t)).copied().unwrap_or(nth));
+        if furthest == nth {
+            ends.push(nth);
+        }
+    }
+    ends
+}
+
 /// Of reads in order of time.
 fn of_server(facts: &Facts, server: SocketAddr, of: &[&TurnaroundRow]) -> Option<Replaced> {
     let process = |t: &TurnaroundRow| facts.process(t.pid);
-    let gap = |w: &[&TurnaroundRow]| matches!(w, [a, b] if b.read_ns.saturating_sub(a.read_ns) >= PAUSE_NS);
     let start = facts.capture.start_ns.unwrap_or(0);
-    let pauses = of.windows(2).enumerate().filter(|(_, w)| gap(w));
-    let told = |(nth, _): (usize, &[&TurnaroundRow])| {
+    let told = |nth: usize| {
         let (before, after) = of.split_at_checked(nth.saturating_add(1))?;
         let (last, first) = (before.last()?, after.first()?);
-        let mut waited = after.iter().filter(|t| t.start_ns() < first.read_ns);
-        let longest = waited.clone().map(|t| t.read_ns.saturating_sub(t.start_ns())).max()?;
-        let n = waited.by_ref().count();
-        if n < WAITED || before.len() < SIDES || after.len() < SIDES {
+        let paused = first.read_ns.saturating_sub(last.read_ns) >= PAUSE_NS;
+        if !paused || before.len() < SIDES || after.len() < SIDES {
             return None;
         }
+        let waited = || after.iter().filter(|t| t.start_ns() < first.read_ns);
+        let longest = waited().map(|t| t.read_ns.saturating_sub(t.start_ns())).max()?;
+        let n = waited().count();
         let mut lasts: BTreeMap<i32, i64> = BTreeMap::new();
         for t in before {
             lasts.insert(process(t), t.read_ns);
         }
         let news: BTreeSet<i32> = after.iter().map(|t| process(t)).collect();
-        let apart = news.iter().all(|p| !lasts.contains_key(p));
-        let few = lasts.len().saturating_add(news.len()).saturating_mul(EACH) <= of.len();
-        (apart && few).then(|| Replaced {
+        (n >= WAITED).then(|| Replaced {
             server: server.to_string(),
             pause_ns: (last.read_ns.saturating_sub(start), first.read_ns.saturating_sub(start)),
             waited: n as u64,
@@ -99,5 +120,6 @@ fn of_server(facts: &Facts, server: SocketAddr, of: &[&TurnaroundRow]) -> Option
             first: task(&first.task, first.pid),
         })
     };
-    pauses.filter_map(told).max_by_key(|r| r.waited)
+    let all = generations(facts, of).into_iter().filter_map(told);
+    all.max_by_key(|r| r.waited)
 }

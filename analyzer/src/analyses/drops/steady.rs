@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::group::Group;
 use super::reasons::RULES;
 use crate::analyses::opens::lives;
@@ -27,6 +29,11 @@ pub struct Steady {
     pub most: String,
     /// Others.
     pub others: u64,
+}
+
+/// Connections on which somebody waited for an answer.
+fn asked(facts: &Facts) -> FxHashSet<ConnectionId> {
+    facts.responses.iter().map(|r| r.connection).collect()
 }
 
 /// Of a group's rows.
@@ -59,7 +66,7 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
     if by.is_empty() {
         return None;
     }
-    let lives = lives(facts);
+    let (lives, asked) = (lives(facts), asked(facts));
     by.retain(|c, _| {
         let Some(row) = facts.connections.get(c.0 as usize) else {
             return false;
@@ -70,7 +77,7 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
             life.stood.is_none() && life.ended.is_none()
         });
         let one_way = row.bytes_in.saturating_mul(BACK) <= row.bytes_out;
-        let asked = facts.responses.iter().any(|r| ends.contains(&Some(r.connection)));
+        let asked = ends.into_iter().flatten().any(|c| asked.contains(&c));
         stands && row.born.is_none() && one_way && !asked
     });
     let (most, _) = by.iter().max_by_key(|(_, times)| times.len())?;

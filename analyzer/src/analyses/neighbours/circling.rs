@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
@@ -63,10 +63,14 @@ pub fn circling(facts: &Facts) -> Option<Circling> {
             is.then(|| links.namespaces(&name).max(1).saturating_mul(EACH))
         })
     };
+    let often = arrives_often(facts, &mut at_port);
+    if often.is_empty() {
+        return None;
+    }
     let mut rounds: FxHashMap<SkbId, Round> = FxHashMap::default();
     let mut frames: BTreeMap<SkbId, Frame> = BTreeMap::new();
     let mut arrivals: BTreeMap<Name, u64> = BTreeMap::new();
-    for h in &facts.hops {
+    for h in facts.hops.iter().filter(|h| often.contains(&h.skb_id)) {
         let Some(few) = at_port(h.dev) else {
             rounds.remove(&h.skb_id);
             continue;
@@ -115,6 +119,24 @@ pub fn circling(facts: &Facts) -> Option<Circling> {
         ports: by.iter().map(|(dev, _)| dev.text().into_owned()).collect(),
         within_ns: (begins.saturating_sub(start), ends.saturating_sub(start)),
     })
+}
+
+/// The few that came to ports often enough to be looked at.
+fn arrives_often(facts: &Facts, at_port: &mut impl FnMut(Name) -> Option<u64>) -> FxHashSet<SkbId> {
+    let mut arrivals: Vec<u8> = vec![0; facts.skbs.len()];
+    let mut often = FxHashSet::default();
+    for h in facts.hops.iter().filter(|h| h.kind == "rx") {
+        if at_port(h.dev).is_none() {
+            continue;
+        }
+        if let Some(n) = arrivals.get_mut(h.skb_id.0 as usize) {
+            *n = n.saturating_add(1);
+            if u64::from(*n) > EACH {
+                often.insert(h.skb_id);
+            }
+        }
+    }
+    often
 }
 
 /// The port that was silent while others of them were not, and began nearest before frames went round.

@@ -221,6 +221,7 @@ mod circling {
             }
         }
         f.hops.sort_by_key(|h| h.time_ns);
+        f.skbs = (0..1100).map(crate::testing::life).collect();
         f
     }
 

@@ -11,7 +11,7 @@ use crate::analyses::drops::{place, why};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 use crate::reconstruct::whose::Carries;
 
 /// What became of their SYNs.
@@ -56,6 +56,8 @@ const OTHERS: u64 = 3;
 pub(super) struct Syns<'f> {
     facts: &'f Facts,
     of: FxHashMap<ConnectionId, Vec<&'f DropRow>>,
+    /// Connections that were opened, by their remote end.
+    stood: FxHashMap<Option<End>, Vec<&'f OpenRow>>,
 }
 
 impl<'f> Syns<'f> {
@@ -67,7 +69,11 @@ impl<'f> Syns<'f> {
                 of.entry(c).or_default().push(d);
             }
         }
-        Syns { facts, of }
+        let mut stood: FxHashMap<Option<End>, Vec<&OpenRow>> = FxHashMap::default();
+        for o in facts.opens.iter().filter(|o| o.end == OpenEnd::Established) {
+            stood.entry(o.to).or_default().push(o);
+        }
+        Syns { facts, of, stood }
     }
 
     /// Drops of SYNs of a socket.
@@ -107,9 +113,8 @@ impl<'f> Syns<'f> {
         let last_ns = attempts.clone().map(|o| o.end_ns).max()?;
         let of: Option<BTreeSet<IpAddr>> = attempts.map(source).collect();
         let of = of.filter(|of| of.len() <= ADDRESSES)?;
-        let stood = |o: &&OpenRow| o.end == OpenEnd::Established && o.to == first.to;
         let (mut before, mut others) = (0, 0);
-        for o in self.facts.opens.iter().filter(stood) {
+        for o in self.stood.get(&first.to)? {
             match (of.contains(&source(o)?), o.start_ns < first.start_ns) {
                 (true, true) => before += 1,
                 (true, false) => return None,

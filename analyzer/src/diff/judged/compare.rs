@@ -259,7 +259,7 @@ pub(in crate::diff) fn metrics(
     servers.parts = parts::of(before, after);
     stopped::fill(&mut servers, before, after, withheld);
     servers.few = few::of(&b, &a, &out);
-    servers.asks = asks::of(before, after, options);
+    (servers.asks, servers.at_once) = asks::of(before, after, options);
     servers.divided = divided::of(&mut servers.asks);
     divided::mark(&servers.divided, &mut servers.stopped);
     if unmatched.is_none() {

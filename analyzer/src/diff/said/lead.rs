@@ -219,6 +219,10 @@ impl Leading<'_> {
     fn asks(&self, out: &mut Lead, server: Option<&str>) {
         if let Some(server) = server.map(server_of) {
             self.reopened(out, server);
+            let new = |s: &&String| !out.sentences.iter().any(|said| said.starts_with(s.as_str()));
+            if let Some(sentence) = self.servers.at_once.get(server).filter(new) {
+                self.say(out, sentence.clone(), vec![]);
+            }
         }
         let of = |x: &&(usize, &Asks)| x.1.is_said() && Some(x.1.server.as_str()) == server.map(server_of);
         let all: Vec<(usize, &Asks)> = self.servers.asks.iter().enumerate().collect();

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{LEAST, LEDGER, server};
+use super::at_once::{self, Times};
 use super::clients::server_of;
 use super::questions::Question;
 use crate::analyses::application::{Role, Spans, sockets};
@@ -81,6 +82,8 @@ struct Sum {
 #[derive(Debug, Default)]
 struct Side {
     answers: BTreeMap<String, u64>,
+    /// Time of answers, and of what was asked for them.
+    times: BTreeMap<String, Times>,
     pairs: BTreeMap<Pair, Sum>,
     /// All requests to a server.
     all: BTreeMap<String, u64>,
@@ -135,6 +138,11 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     for (s, name) in all.iter().filter(|(s, _)| s.role == Role::Server) {
         for t in s.judged_turnarounds() {
             *out.answers.entry(name.clone()).or_default() += u64::from(r.has(t.send_ns));
+            if r.has(t.send_ns) {
+                let own = out.times.entry(name.clone()).or_default();
+                own.answers += 1;
+                own.own_ns = own.own_ns.saturating_add(t.send_ns.saturating_sub(t.read_ns));
+            }
             let of = serving.entry(name).or_default();
             of.threads.extend([t.pid, t.sender_pid]);
             of.spans.push((t.read_ns, t.send_ns));
@@ -187,6 +195,11 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         let Some((name, of)) = for_it.max_by_key(|(_, of)| of.read_before(q.at)) else {
             continue;
         };
+        if let Some(ns) = q.ns {
+            let own = out.times.entry((*name).to_owned()).or_default();
+            own.requests += q.n;
+            own.asked_ns = own.asked_ns.saturating_add(ns);
+        }
         let pair = ((*name).to_owned(), q.to);
         let sum = out.pairs.entry(pair.clone()).or_default();
         sum.requests += q.n;
@@ -228,8 +241,19 @@ impl Side {
 }
 
 /// All pairs, those that differ most first. Where servers have the names of their ports, none of a server that asks others of its own port.
-pub(in crate::diff) fn of(before: &[Recording<'_>], after: &[Recording<'_>], o: &DiffOptions) -> Vec<Asks> {
+/// With what is said of whether they are asked at the same time, by who asks.
+pub(in crate::diff) fn of(
+    before: &[Recording<'_>],
+    after: &[Recording<'_>],
+    o: &DiffOptions,
+) -> (Vec<Asks>, BTreeMap<String, String>) {
     let (b, a) = (Side::of(before), Side::of(after));
+    let both = b
+        .times
+        .iter()
+        .filter_map(|(server, b)| Some((server, b, a.times.get(server)?)));
+    let at_once = both.filter_map(|(server, b, a)| Some((server.clone(), at_once::said(server, *b, *a)?)));
+    let at_once = at_once.collect();
     let pairs: BTreeSet<&Pair> = b.pairs.keys().chain(a.pairs.keys()).filter(|p| p.0 != p.1).collect();
     let one = |pair: &&Pair| {
         let (before, after) = (b.asked(pair), a.asked(pair));
@@ -259,7 +283,7 @@ pub(in crate::diff) fn of(before: &[Recording<'_>], after: &[Recording<'_>], o: 
             .then(moved(y).total_cmp(&moved(x)))
             .then_with(|| (&x.server, &x.asked).cmp(&(&y.server, &y.asked)))
     });
-    out
+    (out, at_once)
 }
 
 fn differ(before: &Asked, after: &Asked, o: &DiffOptions) -> bool {

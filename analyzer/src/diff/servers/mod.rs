@@ -3,6 +3,7 @@
 pub(in crate::diff) mod answers;
 pub(in crate::diff) mod askers;
 pub(in crate::diff) mod asks;
+pub(in crate::diff) mod at_once;
 pub(in crate::diff) mod behind;
 pub(in crate::diff) mod clients;
 pub(in crate::diff) mod detours;
@@ -70,6 +71,8 @@ pub(in crate::diff) struct Servers {
     pub few: Vec<Few>,
     /// Those whose programs ask others.
     pub asks: Vec<Asks>,
+    /// Sentences: those whose programs ask others one after the other on one side alone, by server.
+    pub at_once: BTreeMap<String, String>,
     /// Programs that give up requests on one side alone.
     pub gave_up: Vec<gave_up::Told>,
     /// Addresses that are tried in vain on one side alone.

@@ -109,7 +109,7 @@ fn said(before: &Facts, after: &Facts) -> Vec<String> {
     let of = |f| Recording::all(f, &[], None);
     let (before, after) = ([before], [after]);
     let (b, a) = (of(&before), of(&after));
-    let mut asks = asks::of(&b, &a, &DiffOptions::default());
+    let mut asks = asks::of(&b, &a, &DiffOptions::default()).0;
     let told = gave_up::told(&b, &a, &mut asks);
     assert!(asks.iter().all(|x| x.divided != told.is_empty()));
     // Times of these answers end at the time-out on one side; what the server itself takes does not.
@@ -224,7 +224,7 @@ fn where_none_took_as_long_before_it_is_not_worse_by_itself() {
     let is_worse = |before: &Facts, after: &Facts| {
         let (before, after) = ([before], [after]);
         let (b, a) = (Recording::all(&before, &[], None), Recording::all(&after, &[], None));
-        let mut asks = asks::of(&b, &a, &DiffOptions::default());
+        let mut asks = asks::of(&b, &a, &DiffOptions::default()).0;
         let told = gave_up::told(&b, &a, &mut asks);
         let [one] = &told[..] else { panic!("{told:?}") };
         (one.is_worse(), one.sentence.contains("and none took as long"))
@@ -247,7 +247,7 @@ fn a_few_all_the_time_are_worse_by_themselves() {
     let of = |f| Recording::all(f, &[], None);
     let (before, after) = ([&calls(b"nginx", 0, waits)], [&calls(b"nginx", 0, few)]);
     let (b, a) = (of(&before), of(&after));
-    let mut asks = asks::of(&b, &a, &DiffOptions::default());
+    let mut asks = asks::of(&b, &a, &DiffOptions::default()).0;
     let told = gave_up::told(&b, &a, &mut asks);
     let [one] = &told[..] else { panic!("{told:?}") };
     assert!(one.is_worse(), "{one:?}");
@@ -257,6 +257,6 @@ fn a_few_all_the_time_are_worse_by_themselves() {
     assert!(gave_up::told(&a, &b, &mut asks).iter().all(|t| !t.is_worse()));
     let again = [&calls(b"nginx", 1, gives_up)];
     let a = of(&again);
-    let mut asks = asks::of(&b, &a, &DiffOptions::default());
+    let mut asks = asks::of(&b, &a, &DiffOptions::default()).0;
     assert!(gave_up::told(&b, &a, &mut asks).iter().all(|t| !t.is_worse()));
 }
