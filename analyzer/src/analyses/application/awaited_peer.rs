@@ -23,6 +23,8 @@ use crate::reconstruct::application::tables::TurnaroundRow;
 /// Fewest answers, and the shortest.
 const FEWEST: usize = 3;
 const LEAST_NS: i64 = 200_000_000;
+/// Threads that woke so many that are looked at.
+const WAKERS: usize = 32;
 /// Part of a turnaround that it slept until the thread woke it.
 const MOSTLY: f64 = 0.9;
 /// From the first to the last of the answers: at most one part in so many of the shortest of them.
@@ -81,10 +83,11 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
             by.entry((end, t.woken_by_pid)).or_default().push(t);
         }
     }
-    by.retain(|_, of| of.len() >= FEWEST);
-    if by.is_empty() {
-        return None;
-    }
+    let mut most: Vec<usize> = by.values().map(Vec::len).filter(|n| *n >= FEWEST).collect();
+    most.sort_unstable_by_key(|n| std::cmp::Reverse(*n));
+    // Of so many wakers those of most answers.
+    let least = most.get(WAKERS - 1).or(most.last()).copied()?;
+    by.retain(|_, of| of.len() >= least);
     let lives = lives(facts);
     // Connections of each thread that woke.
     let mut theirs: FxHashMap<i32, BTreeSet<ConnectionId>> = FxHashMap::default();
@@ -129,7 +132,8 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
             back_ns: back.saturating_sub(start),
         })
     };
-    by.iter().filter_map(one).max_by_key(|a| (a.n, a.longest_ns))
+    let looked_at = by.iter().take(WAKERS);
+    looked_at.filter_map(one).max_by_key(|a| (a.n, a.longest_ns))
 }
 
 /// When the last connection of that peer to that end was closed; `None`: one was there until it came back.

@@ -24,6 +24,8 @@ const ASKED: &str = "event_send_done";
 const FAILED: u8 = 0x20;
 /// An entry fails so long behind the first question that is lost at most: three of each kind, a second apart, by default.
 const FAILS_NS: i64 = 6_000_000_000;
+/// The first of the dropped frames may not be of this group.
+const BEFORE_NS: i64 = 1_000_000_000;
 
 /// ARP frames of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
@@ -89,7 +91,16 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
         entries.entry((r.address, r.dev)).or_default().row(r);
     }
     let start = facts.capture.start_ns.unwrap_or(0);
-    let meanwhile = |(from, to, _): &Spell| *from <= last.saturating_add(FAILS_NS) && to.is_none_or(|to| to >= first);
+    let mut sorted: Vec<i64> = times.clone().collect();
+    sorted.sort_unstable();
+    let meanwhile = |(from, to, _): &Spell| {
+        let until = to.unwrap_or(i64::MAX);
+        let begins = *from >= first.saturating_sub(BEFORE_NS) && *from <= last.saturating_add(FAILS_NS);
+        // Of questions that came through all the time none was among these.
+        let within =
+            sorted.partition_point(|t| *t < from.saturating_sub(FAILS_NS)) < sorted.partition_point(|t| *t <= until);
+        begins && within
+    };
     let mut silent: Vec<(u64, Silent)> = vec![];
     let mut nobody = 0;
     for ((address, dev), mut entry) in entries {

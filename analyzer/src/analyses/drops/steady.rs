@@ -1,7 +1,7 @@
 //! Drops by a rule of a transfer that was under way before the recording, loses all along, and goes on behind it: a policer it has always had. It may be slow for that; nothing happened to it here.
 //!
-//! Needs `drops` with their sockets, `connections`, `tcp_states`, `turnarounds`, `responses`; no lost events. Must not be said of a connection on which anybody waits for an answer, that began or ended in the recording, or
-//! that lost nothing in a part of it.
+//! Needs `drops` with their sockets, `connections`, `tcp_states`, `turnarounds`, `responses`; no lost events. Must not be said of a connection on which anybody waits for an answer, that began or ended in the recording, that does not
+//! get on, or that loses much more in a part of it than in another.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +17,8 @@ use crate::reconstruct::whose::Carries;
 
 /// Parts of the recording in each of which it lost something.
 const PARTS: usize = 4;
+/// In none of them more than so many times as many as in another.
+const EVEN: u64 = 3;
 /// What comes back is less than one part in so many of what it sends.
 const BACK: u64 = 100;
 
@@ -53,20 +55,34 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
         let nth = t.saturating_sub(start).saturating_mul(PARTS as i64) / length;
         usize::try_from(nth).unwrap_or(0).min(PARTS - 1)
     };
-    let all_along = |times: &[i64]| {
-        let mut seen = [false; PARTS];
+    let by_part = |times: &mut dyn Iterator<Item = i64>| {
+        let mut seen = [0u64; PARTS];
         for t in times {
-            if let Some(of) = seen.get_mut(part(*t)) {
-                *of = true;
+            if let Some(of) = seen.get_mut(part(t)) {
+                *of += 1;
             }
         }
-        seen.iter().all(|s| *s)
+        (
+            seen.iter().min().copied().unwrap_or(0),
+            seen.iter().max().copied().unwrap_or(0),
+        )
+    };
+    let all_along = |times: &[i64]| {
+        let (least, most) = by_part(&mut times.iter().copied());
+        least > 0 && most <= least.saturating_mul(EVEN)
     };
     by.retain(|_, times| all_along(times));
     if by.is_empty() {
         return None;
     }
     let (lives, asked) = (lives(facts), asked(facts));
+    // It gets on meanwhile: what it sent is acknowledged in each part.
+    let mut acked: BTreeMap<ConnectionId, Vec<i64>> = by.keys().map(|c| (*c, vec![])).collect();
+    for t in &facts.tx {
+        if let Some((of, at)) = t.connection.and_then(|c| acked.get_mut(&c)).zip(t.t_ack_ns) {
+            of.push(at);
+        }
+    }
     by.retain(|c, _| {
         let Some(row) = facts.connections.get(c.0 as usize) else {
             return false;
@@ -76,9 +92,10 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
             let life = lives.get(&c).copied().unwrap_or_default();
             life.stood.is_none() && life.ended.is_none()
         });
-        let one_way = row.bytes_in.saturating_mul(BACK) <= row.bytes_out;
+        let gets_on = acked.get(c).is_some_and(|at| by_part(&mut at.iter().copied()).0 > 0);
+        let one_way = row.bytes_out > 0 && row.bytes_in.saturating_mul(BACK) <= row.bytes_out;
         let asked = ends.into_iter().flatten().any(|c| asked.contains(&c));
-        stands && row.born.is_none() && one_way && !asked
+        stands && row.born.is_none() && one_way && gets_on && !asked
     });
     let (most, _) = by.iter().max_by_key(|(_, times)| times.len())?;
     Some(Steady {

@@ -16,12 +16,13 @@ use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 
-/// Fewest frames that went round.
-const FRAMES: u64 = 3;
+/// Fewest frames that went round, and for how long at least: a tree that is being made lets some by.
+const FRAMES: u64 = 10;
+const LEAST_NS: i64 = 100_000_000;
 /// Arrivals at a port for each device of its name: one more is a loop.
 const EACH: u64 = 2;
 /// Ports that are named: those with most arrivals.
-const PORTS: usize = 3;
+const PORTS: usize = 4;
 
 /// Frames that went round.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -110,6 +111,9 @@ pub fn circling(facts: &Facts) -> Option<Circling> {
     let start = facts.capture.start_ns.unwrap_or(0);
     let begins = frames.values().map(|f| f.first_ns).min()?;
     let ends = frames.values().map(|f| f.last_ns).max()?;
+    if ends.saturating_sub(begins) < LEAST_NS {
+        return None;
+    }
     let longest = frames.values().max_by_key(|f| (f.most, std::cmp::Reverse(f.skb)))?;
     Some(Circling {
         frames: frames.len() as u64,

@@ -19,8 +19,10 @@ use rustc_hash::FxHashMap;
 use crate::analyses::drops::reasons::OTHERHOST;
 use crate::confidence::Confidence;
 use crate::explain::{Id, Kind};
-use crate::facts::{Facts, SkbId};
+use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::drops::TAPPED;
+use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow, state_word};
 
 mod circling;
@@ -190,14 +192,37 @@ pub fn answer(facts: &Facts) -> Vec<Spell> {
     spells
 }
 
-/// Frames that came to a device that they were not addressed to: place in `drops`, device on which they were sent last, when.
-fn strayed(facts: &Facts) -> Vec<(u64, Name, i64)> {
+/// A frame that came to a device that it was not addressed to.
+struct Strayed {
+    /// Place in `drops`.
+    at: u64,
+    /// On which it was sent last, and when.
+    dev: Name,
+    sent_ns: i64,
+    connection: Option<ConnectionId>,
+}
+
+/// Whether two addresses are of one network, as networks are divided most (/24, /64).
+fn near(a: IpAddr, b: IpAddr) -> bool {
+    match (a.to_canonical(), b.to_canonical()) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => a.octets()[..3] == b.octets()[..3],
+        (IpAddr::V6(a), IpAddr::V6(b)) => a.octets()[..8] == b.octets()[..8],
+        _ => false,
+    }
+}
+
+/// All of them, but of devices that only listen.
+fn strayed(facts: &Facts) -> Vec<Strayed> {
     let drops = (0u64..).zip(&facts.drops);
     let others = drops.filter(|(_, d)| {
         let reason = facts.names.drop_reason(d.reason);
-        d.expected != Some(true) && matches!(reason, crate::table::Cell::Str(s) if s == OTHERHOST)
+        let seen_only = d.why == TAPPED;
+        d.expected != Some(true) && !seen_only && matches!(reason, crate::table::Cell::Str(s) if s == OTHERHOST)
     });
-    let others: Vec<_> = others.filter_map(|(at, d)| Some((at, d.skb_id?, d.time_ns))).collect();
+    let connection = |d: &DropRow| d.owner.and_then(|o| o.connection);
+    let others: Vec<_> = others
+        .filter_map(|(at, d)| Some(((at, connection(d)), d.skb_id?, d.time_ns)))
+        .collect();
     let mut last: FxHashMap<(SkbId, i64), (Name, i64)> = FxHashMap::default();
     let mut asked: FxHashMap<SkbId, Vec<i64>> = FxHashMap::default();
     for (_, skb, at) in &others {
@@ -213,21 +238,33 @@ fn strayed(facts: &Facts) -> Vec<(u64, Name, i64)> {
             last.insert((h.skb_id, *at), (h.dev, h.time_ns));
         }
     }
-    let sent = others.into_iter().filter_map(|(at, skb, freed)| {
-        let (dev, sent) = last.get(&(skb, freed))?;
-        Some((at, *dev, *sent))
+    let sent = others.into_iter().filter_map(|((at, connection), skb, freed)| {
+        let (dev, sent_ns) = *last.get(&(skb, freed))?;
+        Some(Strayed {
+            at,
+            dev,
+            sent_ns,
+            connection,
+        })
     });
     sent.collect()
 }
 
 impl Found<'_> {
-    fn spell(&self, facts: &Facts, strayed: &[(u64, Name, i64)]) -> Spell {
+    fn spell(&self, facts: &Facts, strayed: &[Strayed]) -> Spell {
         let (from, to) = (self.set.time_ns, self.to_ns.unwrap_or(i64::MAX));
-        // Of devices that have one name in several namespaces nothing tells which sent it.
+        let within = |dev: Name, at: i64| dev == self.set.dev && (from..=to).contains(&at);
+        // Of devices that have one name in several namespaces: of hosts of that neighbour's network.
         let one = !facts.routes.links.several(&self.set.dev.text());
-        let within = |dev: Name, at: i64| one && dev == self.set.dev && (from..=to).contains(&at);
-        let own = strayed.iter().filter(|(_, dev, at)| within(*dev, *at));
+        let theirs = |c: Option<ConnectionId>| {
+            let saddr = c.and_then(|c| facts.connections.get(c.0 as usize)?.saddr);
+            one || saddr.is_some_and(|a| near(a, self.set.address))
+        };
+        let own = strayed
+            .iter()
+            .filter(|s| within(s.dev, s.sent_ns) && theirs(s.connection));
         let resent = facts.tx.iter().filter(|t| t.connection.is_some() && t.retransmits > 0);
+        let resent = resent.filter(|t| theirs(t.connection));
         Spell {
             id: Id::of_row(Kind::Neighbour, &facts.neighbours, self.set),
             dev: self.set.dev.text().into_owned(),
@@ -240,7 +277,7 @@ impl Found<'_> {
             to_ns: self.to_ns,
             by: by(self.set),
             strayed: own.clone().count() as u64,
-            first_drop: own.map(|(at, ..)| *at).min(),
+            first_drop: own.map(|s| s.at).min(),
             resent: resent.filter(|t| within(t.dev, t.t_sched_ns)).count() as u64,
             confidence: match facts.gaps.is_empty() {
                 true => self.set.confidence,

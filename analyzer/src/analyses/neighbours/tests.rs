@@ -98,6 +98,40 @@ fn only_another_address_makes_a_spell() {
     assert_eq!(got[1].after, None);
 }
 
+/// Of a device of that name in two namespaces, what hosts of the neighbour's network sent again counts, and nobody else's.
+#[test]
+fn of_two_devices_of_one_name_the_neighbours_network_counts() {
+    let resent = |saddr: [u8; 4], links: &str| {
+        let mut f = Facts::empty();
+        f.neighbours = wrong_for_a_while();
+        let listed = crate::testing::listed(&[("links", netmortem_formats::capture::SnapshotWhen::Start, links)]);
+        f.routes.links = crate::links::Links::of(&listed);
+        let mut c = crate::testing::tcp::connection(0);
+        c.saddr = Some(saddr.into());
+        f.connections.push(c);
+        f.tx.push(crate::reconstruct::transmit::tables::TxRow {
+            connection: Some(crate::facts::ConnectionId(0)),
+            dev: Name::new(b"s0"),
+            t_sched_ns: 200,
+            retransmits: 1,
+            ..crate::testing::sent()
+        });
+        answer(&f)[0].resent
+    };
+    let (one, two) = (
+        "netns=1 ifindex=2 name=s0\n",
+        "netns=1 ifindex=2 name=s0\nnetns=2 ifindex=2 name=s0\n",
+    );
+    assert_eq!(
+        [
+            resent([10, 9, 2, 7], two),
+            resent([10, 8, 2, 7], two),
+            resent([10, 8, 2, 7], one)
+        ],
+        [1, 0, 1]
+    );
+}
+
 /// Two namespaces with a device of one name: their entries cannot be told apart, so nothing is said.
 #[test]
 fn entries_of_two_namespaces_are_left_alone() {
@@ -213,7 +247,7 @@ mod circling {
         }
         for n in 0..frames {
             for round in 0..rounds {
-                let at = 5_000_000_000 + i64::from(n) * 1_000_000 + round * 10_000;
+                let at = 5_000_000_000 + i64::from(n) * 20_000_000 + round * 10_000;
                 f.hops.push(hop(n, at, "rx", "up1"));
                 f.hops.push(hop(n, at + 1_000, "queue", "up2"));
                 f.hops.push(hop(n, at + 2_000, "rx", "up2"));
@@ -227,21 +261,21 @@ mod circling {
 
     #[test]
     fn frames_that_come_to_a_port_again_and_again_are_a_loop() {
-        let f = facts(8, 20);
+        let f = facts(12, 20);
         let c = circling(&f).unwrap();
         assert_eq!(
             (c.frames, c.most, c.ports.clone()),
-            (8, 20, vec!["up1".to_owned(), "up2".to_owned()])
+            (12, 20, vec!["up1".to_owned(), "up2".to_owned()])
         );
         assert_eq!(c.new, Some(("up2".to_owned(), 5_000_001_000)));
         // The fifth arrival at up1 of the first, the last at up2 of the last.
-        assert_eq!(c.within_ns, (5_000_040_000, 5_007_192_000));
+        assert_eq!(c.within_ns, (5_000_040_000, 5_220_192_000));
         let line = crate::analyses::answer(&f)
             .verdict
             .into_iter()
             .find(|l| l.subject == "drops")
             .unwrap();
-        let says = "a loop of bridges: 8 frames went round by up1 and up2 from 5.000 s to 5.007 s, one 20 times (from skb:0); nothing went by up2 before 5.000 s";
+        let says = "a loop of bridges: 12 frames went round by up1 and up2 from 5.000 s to 5.220 s, one 20 times (from skb:0); nothing went by up2 before 5.000 s";
         assert!(
             line.tone == Tone::Bad && line.names_cause && line.headline.starts_with(says),
             "{}",
@@ -251,10 +285,13 @@ mod circling {
 
     #[test]
     fn what_comes_by_once_for_each_device_of_a_name_is_none() {
-        // Twice for each of two namespaces; two frames; no list of devices; a router between, as where packets go to and fro.
-        assert_eq!(circling(&facts(8, 4)), None);
-        assert_eq!(circling(&facts(2, 20)), None);
-        let mut f = facts(8, 20);
+        // Twice for each of two namespaces; few frames; all at one moment; no list of devices; a router between, as where packets go to and fro.
+        assert_eq!(circling(&facts(12, 4)), None);
+        assert_eq!(circling(&facts(9, 20)), None);
+        let mut f = facts(12, 20);
+        f.hops.retain(|h| h.time_ns < 5_080_000_000);
+        assert_eq!(circling(&f), None);
+        let mut f = facts(12, 20);
         f.routes.links = Links::default();
         assert_eq!(circling(&f), None);
         let mut f = facts(8, 20);

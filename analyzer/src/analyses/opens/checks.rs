@@ -87,7 +87,8 @@ pub(super) fn checks(facts: &Facts) -> Checks<'_> {
 /// Attempts of a process in which one of its answers waited, of whose time they were a large part: how many; none has no entry.
 pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> FxHashMap<(End, i32), usize> {
     let pids: FxHashSet<i32> = tried.keys().map(|k| k.1).collect();
-    let mut answers: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+    // When each began and ended, and its threads.
+    let mut answers: FxHashMap<i32, Vec<(i64, i64, [i32; 2])>> = FxHashMap::default();
     // Who asks on a socket turns round between an answer and what it asks next.
     let known = |c: ConnectionId| facts.connections.get(c.0 as usize).is_some();
     let asking = sockets(facts).into_iter().filter(|s| s.role == Role::Client);
@@ -95,34 +96,40 @@ pub(super) fn waited(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>)
     for t in facts.turnarounds.iter().filter(|t| !asking.contains(&t.connection)) {
         let pid = facts.process(t.pid);
         if pids.contains(&pid) {
-            answers.entry(pid).or_default().push((t.start_ns(), t.send_ns));
+            answers
+                .entry(pid)
+                .or_default()
+                .push((t.start_ns(), t.send_ns, [t.pid, t.sender_pid]));
         }
     }
     answers.values_mut().for_each(|of| of.sort_unstable());
     let asked = asked(facts, &pids);
-    let waits = |o: &OpenRow, of: &[(i64, i64)], asked: &[(i64, i64)]| {
+    let waits = |o: &OpenRow, of: &[(i64, i64, [i32; 2])]| {
         let until = of.partition_point(|a| a.0 <= o.start_ns);
         let near = of.get(until.saturating_sub(NEAR)..until).unwrap_or_default();
         let took = o.total_ns().saturating_mul(WAITED);
-        let over = |(from, to): &&(i64, i64)| *to >= o.end_ns && to.saturating_sub(*from) <= took;
-        near.iter().filter(over).any(|answer| !for_another(*answer, asked))
+        let over = |(from, to, _): &&(i64, i64, [i32; 2])| *to >= o.end_ns && to.saturating_sub(*from) <= took;
+        let elsewhere = |(from, to, threads): &(i64, i64, [i32; 2])| {
+            let mut of = threads.iter().filter_map(|pid| asked.get(pid));
+            of.any(|asked| for_another((*from, *to), asked))
+        };
+        near.iter().filter(over).any(|answer| !elsewhere(answer))
     };
     let hit = |(key, all): (&(End, i32), &Vec<&OpenRow>)| {
         let of = answers.get(&key.1)?;
-        let asked = asked.get(&key.1).map_or(&[][..], Vec::as_slice);
-        let n = all.iter().filter(|o| waits(o, of, asked)).count();
+        let n = all.iter().filter(|o| waits(o, of)).count();
         (n > 0).then_some((*key, n))
     };
     tried.iter().filter_map(hit).collect()
 }
 
-/// What processes asked others, and when these had answered; in order.
+/// What threads of processes asked others, and when these had answered; in order.
 fn asked(facts: &Facts, pids: &FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, i64)>> {
     let mut asked: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
     for r in &facts.responses {
-        let pid = facts.process(r.pid);
-        if let Some(ready) = r.ready_ns.filter(|_| pids.contains(&pid)) {
-            asked.entry(pid).or_default().push((r.send_ns, ready));
+        let ready = r.ready_ns.filter(|_| pids.contains(&facts.process(r.pid)));
+        if let Some(ready) = ready {
+            asked.entry(r.pid).or_default().push((r.send_ns, ready));
         }
     }
     asked.values_mut().for_each(|of| of.sort_unstable());
@@ -130,7 +137,7 @@ fn asked(facts: &Facts, pids: &FxHashSet<i32>) -> FxHashMap<i32, Vec<(i64, i64)>
 }
 
 /// Whether an answer waited for that of another server, nearly all of its time.
-fn for_another((from, to): (i64, i64), asked: &[(i64, i64)]) -> bool {
+pub(super) fn for_another((from, to): (i64, i64), asked: &[(i64, i64)]) -> bool {
     let margin = to.saturating_sub(from) / MARGIN;
     let begin = asked.partition_point(|a| a.0 < from);
     let of = asked.get(begin..).unwrap_or_default().iter().take(NEAR);

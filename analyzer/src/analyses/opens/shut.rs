@@ -2,7 +2,8 @@
 //!
 //! Needs `drops` with their sockets, `opens`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
@@ -49,6 +50,10 @@ type Kind = (Option<u32>, u64, Name);
 const BUT: u64 = 10;
 /// Most addresses that are told.
 const ADDRESSES: usize = 4;
+/// Fewest attempts of each.
+const EACH: u64 = 3;
+/// Opened connections that are looked at in all.
+const LOOKED_AT: usize = 10_000_000;
 /// Fewest connections of others that got through.
 const OTHERS: u64 = 3;
 
@@ -58,6 +63,8 @@ pub(super) struct Syns<'f> {
     of: FxHashMap<ConnectionId, Vec<&'f DropRow>>,
     /// Connections that were opened, by their remote end.
     stood: FxHashMap<Option<End>, Vec<&'f OpenRow>>,
+    /// Of these, so many are looked at yet: groups of attempts may be many.
+    left: Cell<usize>,
 }
 
 impl<'f> Syns<'f> {
@@ -73,7 +80,8 @@ impl<'f> Syns<'f> {
         for o in facts.opens.iter().filter(|o| o.end == OpenEnd::Established) {
             stood.entry(o.to).or_default().push(o);
         }
-        Syns { facts, of, stood }
+        let left = Cell::new(LOOKED_AT);
+        Syns { facts, of, stood, left }
     }
 
     /// Drops of SYNs of a socket.
@@ -106,16 +114,25 @@ impl<'f> Syns<'f> {
         })
     }
 
-    /// Whom it meets: where none of the attempts' addresses gets through since the first of them.
+    /// Whom it meets: where none of the attempts' addresses gets through since the first of them, and each tried often enough.
     fn only<'o>(&self, attempts: impl Iterator<Item = &'o OpenRow> + Clone) -> Option<Only> {
         let source = |o: &OpenRow| Some(o.from?.0.to_canonical());
         let first = attempts.clone().min_by_key(|o| o.start_ns)?;
-        let last_ns = attempts.clone().map(|o| o.end_ns).max()?;
-        let of: Option<BTreeSet<IpAddr>> = attempts.map(source).collect();
-        let of = of.filter(|of| of.len() <= ADDRESSES)?;
+        let last_ns = attempts.clone().map(|o| o.start_ns).max()?;
+        let mut of: BTreeMap<IpAddr, u64> = BTreeMap::new();
+        for o in attempts {
+            *of.entry(source(o)?).or_default() += 1;
+        }
+        // Chance, as a limit of how many pass each second is, lets one of a few through.
+        if of.len() > ADDRESSES || of.values().any(|n| *n < EACH) {
+            return None;
+        }
+        let stood = self.stood.get(&first.to)?;
+        let left = self.left.get().checked_sub(stood.len())?;
+        self.left.set(left);
         let (mut before, mut others) = (0, 0);
-        for o in self.stood.get(&first.to)? {
-            match (of.contains(&source(o)?), o.start_ns < first.start_ns) {
+        for o in stood {
+            match (of.contains_key(&source(o)?), o.start_ns < first.start_ns) {
                 (true, true) => before += 1,
                 (true, false) => return None,
                 (false, false) if o.start_ns <= last_ns && o.syns_again == Some(0) => others += 1,
@@ -123,7 +140,7 @@ impl<'f> Syns<'f> {
             }
         }
         (others >= OTHERS).then(|| Only {
-            of: of.iter().map(ToString::to_string).collect(),
+            of: of.keys().map(ToString::to_string).collect(),
             since_ns: first.start_ns.saturating_sub(self.facts.capture.start_ns.unwrap_or(0)),
             before,
             others,

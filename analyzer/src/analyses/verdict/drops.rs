@@ -146,7 +146,7 @@ fn asked_for(g: &Group) -> bool {
 /// Of transfers that were under way all along, and of nobody else who is known to miss them.
 fn all_along(g: &Group) -> bool {
     let others = |s: &Steady| g.owned.saturating_sub(g.aside).saturating_sub(s.count);
-    g.steady.as_ref().is_some_and(|s| others(s) <= FEW) && whole(g)
+    g.steady.as_ref().is_some_and(|s| others(s) <= FEW) && !says_why(g) && whole(g)
 }
 
 /// Of attempts that nobody is known to have waited for, to ends that nobody reached, or of scans; datagrams that asked for nothing.
@@ -176,11 +176,21 @@ fn refused_strangers(g: &Group) -> bool {
 
 /// Dropped by a rule, and nothing tells whose, nor what for.
 fn strangers(g: &Group) -> bool {
-    let silent = g.arp.as_ref().is_some_and(|a| a.silent.is_some());
-    let cause = silent || g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
-    let way = g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some();
     let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
-    g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !cause && !way && whole(g)
+    g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !says_why(g) && whole(g)
+}
+
+/// Something is known of why they were dropped, or by which way they came.
+fn says_why(g: &Group) -> bool {
+    let cause =
+        silenced(g) || g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
+    cause || g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some()
+}
+
+/// Most are ARP, and somebody was not resolved meanwhile.
+fn silenced(g: &Group) -> bool {
+    let silent = g.arp.as_ref().filter(|a| a.silent.is_some());
+    silent.is_some_and(|a| a.frames.saturating_mul(2) >= g.count)
 }
 
 /// No event was lost: there are no more of them (`analyses::drops` has no times else).
@@ -238,7 +248,7 @@ pub(super) fn names_cause(d: &Drops) -> bool {
         let full = g.full.as_ref().is_some_and(|f| f.counted);
         full || g.damaged.as_ref().is_some_and(|d| d.others > 0)
             || g.same_mac.is_some()
-            || g.arp.as_ref().is_some_and(|a| a.silent.is_some())
+            || silenced(g)
             || g.incast.is_some()
             || g.forgotten.is_some()
             || g.rerouted

@@ -1,7 +1,7 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
 use crate::analyses::drops::reasons::QUEUE_FULL;
-use crate::analyses::drops::{Arp, Group, Inside, Lost, Receiver, Unresolved};
+use crate::analyses::drops::{Arp, Group, Inside, Lost, Receiver, Steady, Unresolved};
 use crate::reconstruct::drops::in_words;
 
 /// Part of the recording within which lost packets lie together.
@@ -52,8 +52,17 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     .flatten()
                     .reduce(u64::saturating_add);
                 a.arp = match (a.arp.take(), &g.arp) {
-                    (Some(one), Some(other)) => Some(Arp {
-                        frames: one.frames.saturating_add(other.frames),
+                    (Some(one), Some(other)) => {
+                        let frames = one.frames.saturating_add(other.frames);
+                        let told = if one.silent.is_some() { one } else { other.clone() };
+                        Some(Arp { frames, ..told })
+                    }
+                    (one, other) => one.or_else(|| other.clone()),
+                };
+                a.steady = match (a.steady.take(), &g.steady) {
+                    (Some(one), Some(other)) => Some(Steady {
+                        count: one.count.saturating_add(other.count),
+                        others: one.others.saturating_add(other.others).saturating_add(1),
                         ..one
                     }),
                     (one, other) => one.or_else(|| other.clone()),

@@ -73,7 +73,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         let stopped = stopped(g, l);
         let rate = l
             .passed_bit_s
-            .filter(|bits| stopped.is_empty() && *bits > 0.0)
+            .filter(|bits| stopped.is_empty() && *bits > 0.0 && l.passed_packets_s.is_none_or(|n| n >= 0.5))
             .map_or_else(String::new, |bits| {
                 let packets = l
                     .passed_packets_s

@@ -9,6 +9,7 @@ use crate::diff::said::verdict::Outcome;
 use crate::diff::sides::options::{DiffOptions, Recording};
 use crate::diff::values::metrics::tx_counts;
 use crate::reconstruct::transmit::Stage;
+use crate::reconstruct::transmit::tables::TxRow;
 use crate::stat::nearest_rank;
 
 /// Times of a side's segments without that part.
@@ -16,7 +17,9 @@ fn times(side: &[Recording<'_>], whole: bool) -> Vec<i64> {
     let mut out = vec![];
     for r in side {
         let peers = Peers::of(r.facts);
-        for row in r.facts.tx.iter().filter(|t| tx_counts(t) == Some("tx")) {
+        let takes = |t: &&TxRow| r.has(t.start_ns) && r.takes(t.dev, t.connection);
+        let rows = r.facts.tx.iter().filter(|t| tx_counts(t) == Some("tx"));
+        for row in rows.filter(takes) {
             let Some(network) = row.stage(Stage::Network) else {
                 continue;
             };

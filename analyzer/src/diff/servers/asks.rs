@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::answers::{LEAST, LEDGER, server};
-use super::at_once::{self, Times};
+use super::at_once::{self, Placed, Times};
 use super::clients::server_of;
 use super::questions::Question;
 use crate::analyses::application::{Role, Spans, sockets};
@@ -82,7 +82,7 @@ struct Sum {
 #[derive(Debug, Default)]
 struct Side {
     answers: BTreeMap<String, u64>,
-    /// Time of answers, and of what was asked for them.
+    /// What was asked for single answers.
     times: BTreeMap<String, Times>,
     pairs: BTreeMap<Pair, Sum>,
     /// All requests to a server.
@@ -138,11 +138,6 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     for (s, name) in all.iter().filter(|(s, _)| s.role == Role::Server) {
         for t in s.judged_turnarounds() {
             *out.answers.entry(name.clone()).or_default() += u64::from(r.has(t.send_ns));
-            if r.has(t.send_ns) {
-                let own = out.times.entry(name.clone()).or_default();
-                own.answers += 1;
-                own.own_ns = own.own_ns.saturating_add(t.send_ns.saturating_sub(t.read_ns));
-            }
             let of = serving.entry(name).or_default();
             of.threads.extend([t.pid, t.sender_pid]);
             of.spans.push((t.read_ns, t.send_ns));
@@ -185,6 +180,7 @@ fn add(r: &Recording<'_>, out: &mut Side) {
     });
     let by_udp = if here.is_none() { Question::by_udp(r) } else { vec![] };
     let mut asked: BTreeMap<Pair, FxHashSet<(i32, i64)>> = BTreeMap::new();
+    let mut placed = Placed::default();
     for q in by_tcp.chain(by_udp).filter(|q| r.has(q.at)) {
         *out.all.entry(q.to.clone()).or_default() += q.n;
         // A pool of threads of the same process asks for it.
@@ -195,20 +191,19 @@ fn add(r: &Recording<'_>, out: &mut Side) {
         let Some((name, of)) = for_it.max_by_key(|(_, of)| of.read_before(q.at)) else {
             continue;
         };
-        if let Some(ns) = q.ns {
-            let own = out.times.entry((*name).to_owned()).or_default();
-            own.requests += q.n;
-            own.asked_ns = own.asked_ns.saturating_add(ns);
-        }
         let pair = ((*name).to_owned(), q.to);
         let sum = out.pairs.entry(pair.clone()).or_default();
         sum.requests += q.n;
         sum.ns.extend(q.ns);
         if let Some((from, _)) = of.placed(q.pid, q.at) {
+            if let Some(ns) = q.ns {
+                placed.add((name, q.pid, from), q.at, ns);
+            }
             sum.placed += q.n;
             sum.asking += u64::from(asked.entry(pair).or_default().insert((q.pid, from)));
         }
     }
+    placed.add_to(&mut out.times);
 }
 
 impl Side {

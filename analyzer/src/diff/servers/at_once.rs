@@ -1,60 +1,100 @@
-//! Whether the program of a server asks others one after the other or at the same time: how long its requests to others take, all together, as part of the time of its own answers.
+//! Whether the program of a server asks others one after the other or at the same time for one answer.
 //!
 //! ```text
-//! answer   |──────────────────────────|        |────────────|
-//! asks      |──A──||──B──||──C──||─D─|          |──A──|          0.95 of its time -> 2.4 times its time
-//!                                               |───B────|
-//!                                               |───C───|  ...
+//! one request under way at a thread   |────────────────────────|      |────────────|
+//! it asks                              |──A──||──B──||──C──|            |──A──|          time of all: that in which any was under way
+//!                                                                       |───B────|       2.4 times that
+//!                                                                       |──C──|
 //! ```
-//! In: sums of `asks`. Said where it asks as often on both sides, one after the other on one (no more than its answers' time) and at the same time on the other. Not judged: what it makes of the answers is measured by itself.
+//! In: what a thread asked others while it had one request of its own under way (`asks`), so that all of it is for that answer. Said where each such answer has as many requests on both sides, one after the other on one of them
+//! and at the same time on the other. Not judged: what it makes of the answers is measured by itself.
 
-use crate::diff::servers::answers::LEAST;
+use std::collections::BTreeMap;
 
-/// One after the other: no more than its answers' time, but for what clocks and other work make of it.
+/// One after the other: the sum of their times is no more than this times that in which any was under way.
 const ONE: f64 = 1.1;
-/// At the same time, and so many times as much as on the other side.
+/// At the same time.
 const SEVERAL: f64 = 1.4;
-/// Requests for an answer differ by so much at most, and there are so many of them.
+/// Requests for such an answer differ by so much at most.
 const ALIKE: f64 = 1.3;
-const TWO: f64 = 1.5;
+/// Fewest such answers with two requests or more.
+const LEAST: u64 = 5;
 
-/// Sums of one side.
+/// What was asked for single answers of one side.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::diff) struct Times {
-    /// Answers, and their time, ns.
+    /// Answers with two requests or more.
     pub answers: u64,
-    pub own_ns: i64,
-    /// Requests to others, and their time, ns.
+    /// Requests of these.
     pub requests: u64,
-    pub asked_ns: i64,
+    /// Sum of their times, and time in which any was under way, ns.
+    pub sum_ns: i64,
+    pub any_ns: i64,
+}
+
+/// An answer: the server, the thread, when its request was read.
+type Answer = (String, i32, i64);
+
+/// What was asked for each, from when until when.
+#[derive(Default)]
+pub(super) struct Placed(BTreeMap<Answer, Vec<(i64, i64)>>);
+
+impl Placed {
+    pub(super) fn add(&mut self, (server, pid, read_ns): (&str, i32, i64), from_ns: i64, ns: i64) {
+        let of = self.0.entry((server.to_owned(), pid, read_ns)).or_default();
+        of.push((from_ns, from_ns.saturating_add(ns)));
+    }
+
+    /// By server.
+    pub(super) fn add_to(self, out: &mut BTreeMap<String, Times>) {
+        for ((server, ..), mut spans) in self.0 {
+            if spans.len() < 2 {
+                continue;
+            }
+            spans.sort_unstable();
+            let of = out.entry(server).or_default();
+            of.answers += 1;
+            of.requests += spans.len() as u64;
+            let mut until = i64::MIN;
+            for (from, to) in spans {
+                of.sum_ns = of.sum_ns.saturating_add(to.saturating_sub(from));
+                of.any_ns = of.any_ns.saturating_add(to.saturating_sub(from.max(until)).max(0));
+                until = until.max(to);
+            }
+        }
+    }
 }
 
 impl Times {
-    fn share(&self) -> f64 {
-        self.asked_ns as f64 / self.own_ns.max(1) as f64
+    fn at_once(&self) -> f64 {
+        self.sum_ns as f64 / self.any_ns.max(1) as f64
     }
-    fn per_answer(&self) -> f64 {
+    fn each(&self) -> f64 {
         self.requests as f64 / self.answers.max(1) as f64
     }
 }
 
 /// A sentence without its end, of a server.
 pub(in crate::diff) fn said(server: &str, before: Times, after: Times) -> Option<String> {
-    let enough = before.answers.min(after.answers) >= LEAST as u64;
-    let (b, a) = (before.per_answer(), after.per_answer());
-    let alike = b.min(a) >= TWO && b.max(a) <= ALIKE * b.min(a);
-    let (one, several) = (before.share().min(after.share()), before.share().max(after.share()));
-    if !enough || !alike || one > ONE || several < SEVERAL || several < SEVERAL * one {
+    let (b, a) = (before.each(), after.each());
+    let (one, several) = (
+        before.at_once().min(after.at_once()),
+        before.at_once().max(after.at_once()),
+    );
+    let alike = b.max(a) <= ALIKE * b.min(a);
+    if before.answers.min(after.answers) < LEAST || !alike || one > ONE || several < SEVERAL {
         return None;
     }
-    let (then, now) = match before.share() < after.share() {
+    let (then, now) = match before.at_once() < after.at_once() {
         true => ("one after the other", "at the same time"),
         false => ("at the same time", "one after the other"),
     };
     Some(format!(
-        "For an answer of {server} its program asks others {then} before and {now} after (inferred: its {b:.1} -> {a:.1} requests an answer take {:.2} -> {:.2} times the time of its answers, all together)",
-        before.share(),
-        after.share()
+        "For an answer of {server} its program asks others {then} before and {now} after (on average {:.1} -> {:.1} requests at once, of {} and {} answers whose thread had no other under way)",
+        before.at_once(),
+        after.at_once(),
+        before.answers,
+        after.answers
     ))
 }
 
@@ -62,34 +102,40 @@ pub(in crate::diff) fn said(server: &str, before: Times, after: Times) -> Option
 mod tests {
     use super::*;
 
-    fn times(share: f64, requests: u64) -> Times {
-        Times {
-            answers: 100,
-            own_ns: 100_000_000,
-            requests,
-            asked_ns: (share * 100_000_000.0) as i64,
+    /// So many answers, for each of which four are asked that take 10 ms, `apart` ms after each other.
+    fn times(answers: i64, apart: i64) -> Times {
+        let mut placed = Placed::default();
+        for n in 0..answers {
+            for nth in 0..4 {
+                let from = n * 1_000_000_000 + nth * apart * 1_000_000;
+                placed.add(("s", 7, n), from, 10_000_000);
+            }
         }
+        let mut out = BTreeMap::new();
+        placed.add_to(&mut out);
+        out["s"]
     }
 
     #[test]
-    fn four_at_the_same_time_take_more_than_the_answer() {
+    fn four_at_the_same_time_overlap() {
         let of = |b, a| said("10.0.0.1:80", b, a);
-        let expect = "For an answer of 10.0.0.1:80 its program asks others one after the other before and at the same time after (inferred: its 4.0 -> 4.2 requests an answer take 0.95 -> 2.40 times the time of its answers, all together)";
-        assert_eq!(of(times(0.95, 400), times(2.4, 420)).unwrap(), expect);
+        let expect = "For an answer of 10.0.0.1:80 its program asks others one after the other before and at the same time after (on average 1.0 -> 4.0 requests at once, of 20 and 30 answers whose thread had no other under way)";
+        assert_eq!(of(times(20, 11), times(30, 0)).unwrap(), expect);
         assert!(
-            of(times(2.4, 420), times(0.95, 400))
+            of(times(20, 0), times(20, 11))
                 .unwrap()
                 .contains("at the same time before and one after the other after")
         );
-        // It asks more; once for each; both at the same time, or one after the other; few.
-        assert_eq!(of(times(0.95, 400), times(2.4, 800)), None);
-        assert_eq!(of(times(0.95, 100), times(2.4, 100)), None);
-        assert_eq!(of(times(1.6, 400), times(2.4, 400)), None);
-        assert_eq!(of(times(0.5, 400), times(1.05, 400)), None);
-        let few = Times {
-            answers: 5,
-            ..times(2.4, 20)
+        // At once on both sides, whatever they take; one after the other on both; few; more of them.
+        assert_eq!(of(times(20, 0), times(20, 5)), None);
+        assert_eq!(of(times(20, 11), times(20, 40)), None);
+        assert_eq!(of(times(20, 11), times(4, 0)), None);
+        let more = Times {
+            requests: 200,
+            ..times(20, 0)
         };
-        assert_eq!(of(times(0.95, 400), few), None);
+        assert_eq!(of(times(20, 11), more), None);
+        let times = times(20, 5);
+        assert_eq!((times.sum_ns, times.any_ns), (20 * 40_000_000, 20 * 25_000_000));
     }
 }

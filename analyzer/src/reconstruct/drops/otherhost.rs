@@ -20,7 +20,7 @@ use super::segments::Segments;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::counters::tables::CounterRow;
-use crate::facts::SkbId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
 use crate::reconstruct::lineage::tables::LineageRow;
@@ -38,7 +38,7 @@ const STEPS: usize = 64;
 /// A link header, and one with a VLAN tag that was put in or taken out.
 const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
-/// Frames of a device that arrived as another copy, for each that was sent again: it only listens.
+/// Frames of a connection that a device saw and that arrived as another copy, for each that was sent again: it only listens.
 const COPIES: u64 = 4;
 
 const FROM_OUTSIDE: &str =
@@ -46,7 +46,8 @@ const FROM_OUTSIDE: &str =
 const COPY: &str = "copy of a frame for another host, made by a bridge; another copy went on";
 pub(super) const ARRIVED: &str = "a host of this recording sent it to another device's address; its segment was acknowledged and not sent again, so another copy arrived";
 pub(super) const LOST: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was sent again later";
-const TAPPED: &str = "a host of this recording sent it to another device's address; its segment was sent again later, but most such frames that this device saw arrived as another copy, as where it only listens (a mirror, a bridge of a program): where this one was lost is not known";
+/// That it was only seen by a device that listens.
+pub const TAPPED: &str = "a host of this recording sent it to another device's address; its segment was sent again later, but most such frames that this device saw arrived as another copy, as where it only listens (a mirror, a bridge of a program): where this one was lost is not known";
 const OPEN: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was neither acknowledged nor sent again in the recording";
 const NO_SEGMENT: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; no copy is seen to go on, and nothing tells whether it was missed";
 const NO_SENDER: &str = "frame for another host; who sent it is not recorded";
@@ -94,14 +95,15 @@ pub fn judge(rows: &mut [DropRow], places: &[usize], known: &Hindsight<'_>) {
         }
         (row.expected, row.why, row.confidence) = (expected, why, sure);
     }
-    tapped(rows, places);
+    let whose = |row: &DropRow| case.connection(row);
+    tapped(rows, places, &whose);
 }
 
-/// A device that sees frames whose other copies nearly all arrive is not where the others are lost.
-pub(super) fn tapped(rows: &mut [DropRow], places: &[usize]) {
-    let mut by: FxHashMap<Name, (u64, u64)> = FxHashMap::default();
+/// Where a device sees frames of a connection whose other copies nearly all arrive, its others are not lost there.
+pub(super) fn tapped(rows: &mut [DropRow], places: &[usize], whose: &dyn Fn(&DropRow) -> Option<ConnectionId>) {
+    let mut by: FxHashMap<(Name, Option<ConnectionId>), (u64, u64)> = FxHashMap::default();
     for row in places.iter().filter_map(|i| rows.get(*i)) {
-        let (arrived, lost) = by.entry(row.dev).or_default();
+        let (arrived, lost) = by.entry((row.dev, whose(row))).or_default();
         *arrived += u64::from(row.why == ARRIVED);
         *lost += u64::from(row.why == LOST);
     }
@@ -109,7 +111,7 @@ pub(super) fn tapped(rows: &mut [DropRow], places: &[usize]) {
         let Some(row) = rows.get_mut(*i).filter(|r| r.why == LOST) else {
             continue;
         };
-        let (arrived, lost) = by.get(&row.dev).copied().unwrap_or_default();
+        let (arrived, lost) = by.get(&(row.dev, whose(row))).copied().unwrap_or_default();
         if arrived >= lost.saturating_mul(COPIES) {
             (row.expected, row.why, row.confidence) = (None, TAPPED, Confidence::Unknown);
         }
@@ -135,6 +137,11 @@ impl<'c> Case<'c> {
             hops,
             segments: Segments::of(known, freed),
         }
+    }
+
+    /// Whose segment it is.
+    fn connection(&self, row: &DropRow) -> Option<ConnectionId> {
+        self.segments.fate(row.skb_id?)?.connection
     }
 
     fn of_row(&self, row: &DropRow) -> (Option<bool>, &'static str, Confidence) {

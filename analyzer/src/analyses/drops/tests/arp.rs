@@ -92,7 +92,7 @@ fn who_was_not_resolved_meanwhile_is_told() {
 #[test]
 fn arp_alone_and_neighbours_alone_are_no_cause() {
     assert_eq!(found(&facts(0x800)), None);
-    // It failed before any frame was dropped; the last was long before.
+    // It was resolved again before the first was dropped; it failed long behind the last, or long before the first.
     let silent = |change: &dyn Fn(&mut Facts)| {
         let mut f = facts(0x806);
         change(&mut f);
@@ -101,6 +101,21 @@ fn arp_alone_and_neighbours_alone_are_no_cause() {
     assert_eq!(silent(&|f| f.neighbours.clear()), None);
     assert_eq!(silent(&|f| f.drops.iter_mut().for_each(|d| d.time_ns += 8 * S)), None);
     assert_eq!(silent(&|f| f.drops.iter_mut().for_each(|d| d.time_ns -= 10 * S)), None);
+    assert_eq!(silent(&|f| f.drops.retain(|d| d.time_ns >= 7 * S)), None);
+    // A few of many dropped packets.
+    let mut f = facts(0x806);
+    for n in 0..20 {
+        let mut row = drop_row(2 * S + n, 12, 0x10, Some(false));
+        row.why = "a rule or policy of nftables";
+        f.drops.push(row);
+    }
+    f.drops.sort_by_key(|d| d.time_ns);
+    let line = crate::analyses::answer(&f)
+        .verdict
+        .into_iter()
+        .find(|l| l.subject == "drops")
+        .unwrap();
+    assert!(found(&f).unwrap().silent.is_some() && !line.names_cause);
     // Nobody has answered for it.
     assert_eq!(silent(&|f| f.neighbours.retain(|n| n.event != "update")), None);
 }

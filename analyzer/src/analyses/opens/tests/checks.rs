@@ -92,3 +92,18 @@ fn who_has_no_other_server_is_none() {
         f.turnarounds.push(t);
     });
 }
+
+/// An answer that is another server's waits for no attempt; where its thread asked, too, and goes on by itself behind that, it may.
+#[test]
+fn what_waits_for_another_server_waits_for_no_attempt() {
+    let of = |asked: &[(i64, i64)]| super::super::checks::for_another((1_000, 2_000), asked);
+    assert_eq!(
+        [of(&[]), of(&[(1_010, 1_990)]), of(&[(10, 20), (1_099, 1_901)])],
+        [false, true, true]
+    );
+    // Begun late, ended early, not ended with it.
+    assert_eq!(
+        [of(&[(1_200, 1_990)]), of(&[(1_010, 1_500)]), of(&[(1_010, 2_100)])],
+        [false; 3]
+    );
+}

@@ -88,7 +88,12 @@ fn where_all_syns_were_dropped_is_told() {
     assert!(told(&f).1.headline.contains(
         " none of 10.0.9.1 got through (2 did before), while 4 of others did: it drops what comes from there (inferred)"
     ));
-    // One of them did; others do not.
+    // Each of three addresses once; one of them did; others do not.
+    let mut each = f.clone();
+    for (n, o) in (1u8..).zip(each.opens.iter_mut().filter(|o| o.end != OpenEnd::Established)) {
+        o.from = Some(([10, 0, 8, n].into(), 50_000));
+    }
+    assert_eq!(of(&each), None);
     let mut one = f.clone();
     one.opens.push(stood(1, first.start_ns + 2, 9));
     assert_eq!(of(&one), None);

@@ -35,10 +35,15 @@ fn facts() -> Facts {
         end,
         ..one.clone()
     };
-    for n in 0..40 {
-        let at = i64::from(n) * S / 4;
+    for n in 0..80 {
+        let at = i64::from(n) * S / 8;
         f.opens.push(attempt(100 + n, 3, at + 7_000_000, OpenEnd::Established));
         f.turnarounds.push(turnaround(at + 7_000_000, at + S / 50));
+        f.responses.push(crate::analyses::application::tests::response_of(
+            100 + n,
+            at + 7_000_000,
+            S / 100,
+        ));
     }
     for n in 0..20u32 {
         let at = i64::from(n) * S / 2;
@@ -89,6 +94,16 @@ fn who_may_miss_it_is_harmed() {
             .for_each(|o| o.start_ns += S / 4)
     });
     none(&|f| f.opens.retain(|o| !down(o) || o.start_ns < 5 * S + S / 2));
+    // It stays down; it works by that other one no more than it checks it; that one never answers.
+    none(&|f| {
+        f.opens
+            .retain(|o| down(o) || o.to.unwrap().0 != std::net::Ipv4Addr::new(10, 0, 0, 2) || o.start_ns < 4 * S)
+    });
+    none(&|f| {
+        f.opens
+            .retain(|o| o.to.unwrap().0 != std::net::Ipv4Addr::new(10, 0, 0, 3) || o.start_ns % (S / 2) == 7_000_000)
+    });
+    none(&|f| f.responses.clear());
     // Another program is refused there, too, and has no other.
     none(&|f| {
         let other = f.opens.iter().find(|o| down(o)).cloned();

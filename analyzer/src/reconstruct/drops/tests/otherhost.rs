@@ -92,7 +92,7 @@ fn a_device_that_only_listens_loses_nothing() {
         let mut all = vec![one(super::super::otherhost::ARRIVED); arrived];
         all.extend(vec![one(super::super::otherhost::LOST); lost]);
         let places: Vec<usize> = (0..all.len()).collect();
-        super::super::otherhost::tapped(&mut all, &places);
+        super::super::otherhost::tapped(&mut all, &places, &|_| None);
         all.iter().filter(|r| r.expected == Some(false)).count()
     };
     assert_eq!((rows(9, 1), rows(8, 2), rows(7, 2), rows(0, 3)), (0, 0, 2, 3));
