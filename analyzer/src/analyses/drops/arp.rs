@@ -4,7 +4,7 @@
 //! drops of a group:        ────── ARP ARP ARP ARP ARP ARP ──────
 //! entry (device, address): stale, probe │ failed, incomplete, failed │ reachable        a silence; one that never answers is nobody's address
 //! ```
-//! Needs `drops` with their protocols, `neighbours`. That the silence is for these frames is inferred from the time. Nothing is said of devices that namespaces share by name.
+//! Needs `drops` with their protocols, `neighbours`. That the silence is for these frames is inferred from the time. Nothing is said of an entry that is made while another of its device's name and address lives: that is another namespace's.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -56,6 +56,9 @@ pub struct Silent {
 /// What the rows of an entry tell.
 #[derive(Default)]
 struct Entry {
+    /// It was made and not released yet; and again meanwhile: another namespace has one of its device's name and address.
+    alive: bool,
+    twice: bool,
     answered: bool,
     /// Unresolved since, whether it failed in that time, and packets that had to wait.
     since: Option<(i64, bool, u64)>,
@@ -67,6 +70,8 @@ type Spell = (i64, Option<i64>, u64);
 
 impl Entry {
     fn row(&mut self, r: &NeighbourRow) {
+        self.twice |= r.event == "create" && self.alive;
+        self.alive = r.event != "cleanup_and_release";
         let Some(held) = r.after.or(r.before) else { return };
         if held.valid().is_some() {
             self.answered = true;
@@ -86,8 +91,7 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
     let times = rows.iter().filter(|r| r.protocol == ARP).map(|r| r.time_ns);
     let (first, last) = (times.clone().min()?, times.clone().max()?);
     let mut entries: BTreeMap<(IpAddr, Name), Entry> = BTreeMap::new();
-    let named_once = |r: &&NeighbourRow| r.address.is_ipv4() && !facts.routes.links.several(&r.dev.text());
-    for r in facts.neighbours.iter().filter(named_once) {
+    for r in facts.neighbours.iter().filter(|r| r.address.is_ipv4()) {
         entries.entry((r.address, r.dev)).or_default().row(r);
     }
     let start = facts.capture.start_ns.unwrap_or(0);
@@ -103,7 +107,7 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
     };
     let mut silent: Vec<(u64, Silent)> = vec![];
     let mut nobody = 0;
-    for ((address, dev), mut entry) in entries {
+    for ((address, dev), mut entry) in entries.into_iter().filter(|(_, e)| !e.twice) {
         if let Some((since, true, waited)) = entry.since.take() {
             entry.spells.push((since, None, waited));
         }

@@ -4,30 +4,37 @@
 //! bridge A ── up1 ── bridge B          one skb:  rx up1, queue up2, rx up2, queue up1, rx up1, ...
 //!    └─────── up2 ──────┘
 //! ```
-//! In: `hops`, and which devices are ports of bridges (`links` of the snapshots: without these nothing is said). A bridge takes nothing off a TTL, and its copies of a flooded frame are
-//! skbs of their own, so an skb that comes by the same port again, without any other device between, went round. Devices of several namespaces may have one name:
+//! In: `hops`, and which devices are ports of bridges (`links` of the snapshots: without these nothing is said). A bridge takes nothing off a TTL, so a frame that comes by the same port again, without any other device between, went
+//! round. Its copies of a flooded frame are skbs of their own, queued on other ports right behind its arrival by the same CPU, as long but for the link header: they have been where it was. Devices of several namespaces may have one name:
 //! it is a loop where it comes by more often than twice for each of these. Limits: only switches of this recording; to a single host's recording each turn brings a new skb.
 
 use std::collections::BTreeMap;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::skb::tables::HopRow;
 
 /// Fewest frames that went round, and for how long at least: a tree that is being made lets some by.
 const FRAMES: u64 = 10;
 const LEAST_NS: i64 = 100_000_000;
 /// Arrivals at a port for each device of its name: one more is a loop.
 const EACH: u64 = 2;
+/// Longest time for which a bridge has a frame, ns; and lengths of a link header, and with a VLAN tag.
+const BRIDGE_NS: i64 = 1_000_000;
+const LINK_HEADERS: [u32; 3] = [0, 14, 18];
+/// Frames that are followed at a time, and how long one may lie in the queue of a port, ns.
+const MANY: usize = 200_000;
+const LONG_NS: i64 = 2_000_000_000;
 /// Ports that are named: those with most arrivals.
 const PORTS: usize = 4;
 
 /// Frames that went round.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Circling {
-    /// Lives of skbs that did.
+    /// skbs that did: copies of one are many.
     pub frames: u64,
     /// Arrivals of the one that came to the same port most often.
     pub most: u64,
@@ -41,8 +48,31 @@ pub struct Circling {
     pub within_ns: (i64, i64),
 }
 
-/// Ports that an skb came to, with how often, since it was at another device.
-type Round = Vec<(Name, u64)>;
+/// Ports that a frame came to, with how often, since it was at another device, and when it was last at one.
+#[derive(Debug, Clone, Default)]
+struct Round {
+    ports: Vec<(Name, u64)>,
+    last_ns: i64,
+}
+
+/// A frame that came to a bridge last on a CPU: copies of it are queued next.
+#[derive(Debug, Clone, Copy)]
+struct Came {
+    skb: SkbId,
+    dev: Name,
+    time_ns: i64,
+    bytes: Option<u32>,
+}
+
+impl Came {
+    /// Whether what is queued then may be a copy: by a run of the bridge, as long but for the link header, not back where it came from.
+    fn has_copy(&self, h: &HopRow) -> bool {
+        let longer = h.bytes.zip(self.bytes).map(|(q, c)| q.abs_diff(c));
+        h.time_ns.saturating_sub(self.time_ns) <= BRIDGE_NS
+            && h.dev != self.dev
+            && longer.is_none_or(|d| LINK_HEADERS.contains(&d))
+    }
+}
 
 /// One that went round.
 struct Frame {
@@ -52,8 +82,15 @@ struct Frame {
     most: u64,
 }
 
-/// Asks.
-pub fn circling(facts: &Facts) -> Option<Circling> {
+/// Frames that went round, and arrivals of theirs by port.
+#[derive(Default)]
+struct Found {
+    frames: BTreeMap<SkbId, Frame>,
+    arrivals: BTreeMap<Name, u64>,
+}
+
+/// Follows frames through ports; what has been at none for long is forgotten.
+fn follow(facts: &Facts) -> Found {
     let links = &facts.routes.links;
     // Arrivals up to which a port may be several.
     let mut ports: FxHashMap<Name, Option<u64>> = FxHashMap::default();
@@ -64,34 +101,55 @@ pub fn circling(facts: &Facts) -> Option<Circling> {
             is.then(|| links.namespaces(&name).max(1).saturating_mul(EACH))
         })
     };
-    let often = arrives_often(facts, &mut at_port);
-    if often.is_empty() {
-        return None;
-    }
     let mut rounds: FxHashMap<SkbId, Round> = FxHashMap::default();
-    let mut frames: BTreeMap<SkbId, Frame> = BTreeMap::new();
-    let mut arrivals: BTreeMap<Name, u64> = BTreeMap::new();
-    for h in facts.hops.iter().filter(|h| often.contains(&h.skb_id)) {
+    let mut came: FxHashMap<u16, Came> = FxHashMap::default();
+    let mut found = Found::default();
+    for h in &facts.hops {
         let Some(few) = at_port(h.dev) else {
             rounds.remove(&h.skb_id);
             continue;
         };
-        if h.kind != "rx" || !h.confidence.is_solid() {
+        if rounds.len() > MANY {
+            rounds.retain(|_, r| r.last_ns >= h.time_ns.saturating_sub(LONG_NS));
+            if rounds.len() > MANY {
+                rounds.clear();
+            }
+        }
+        if h.kind != "rx" {
+            let copied = || came.get(&h.cpu).filter(|c| h.kind == "queue" && c.has_copy(h));
+            match rounds.get_mut(&h.skb_id) {
+                Some(round) => round.last_ns = h.time_ns,
+                None => {
+                    let of = copied().and_then(|c| rounds.get(&c.skb)).cloned();
+                    rounds.extend(of.map(|round| (h.skb_id, round)));
+                }
+            }
+            continue;
+        }
+        if !h.confidence.is_solid() {
             continue;
         }
         let round = rounds.entry(h.skb_id).or_default();
-        let n = match round.iter_mut().find(|(dev, _)| *dev == h.dev) {
+        round.last_ns = h.time_ns;
+        let n = match round.ports.iter_mut().find(|(dev, _)| *dev == h.dev) {
             Some((_, n)) => {
                 *n = n.saturating_add(1);
                 *n
             }
             None => {
-                round.push((h.dev, 1));
+                round.ports.push((h.dev, 1));
                 1
             }
         };
+        let now = Came {
+            skb: h.skb_id,
+            dev: h.dev,
+            time_ns: h.time_ns,
+            bytes: h.bytes,
+        };
+        came.insert(h.cpu, now);
         if n > few {
-            let frame = frames.entry(h.skb_id).or_insert(Frame {
+            let frame = found.frames.entry(h.skb_id).or_insert(Frame {
                 skb: h.skb_id,
                 first_ns: h.time_ns,
                 last_ns: h.time_ns,
@@ -99,9 +157,15 @@ pub fn circling(facts: &Facts) -> Option<Circling> {
             });
             frame.last_ns = h.time_ns;
             frame.most = frame.most.max(n);
-            *arrivals.entry(h.dev).or_default() += 1;
+            *found.arrivals.entry(h.dev).or_default() += 1;
         }
     }
+    found
+}
+
+/// Asks.
+pub fn circling(facts: &Facts) -> Option<Circling> {
+    let Found { frames, arrivals } = follow(facts);
     if (frames.len() as u64) < FRAMES {
         return None;
     }
@@ -123,24 +187,6 @@ pub fn circling(facts: &Facts) -> Option<Circling> {
         ports: by.iter().map(|(dev, _)| dev.text().into_owned()).collect(),
         within_ns: (begins.saturating_sub(start), ends.saturating_sub(start)),
     })
-}
-
-/// The few that came to ports often enough to be looked at.
-fn arrives_often(facts: &Facts, at_port: &mut impl FnMut(Name) -> Option<u64>) -> FxHashSet<SkbId> {
-    let mut arrivals: Vec<u8> = vec![0; facts.skbs.len()];
-    let mut often = FxHashSet::default();
-    for h in facts.hops.iter().filter(|h| h.kind == "rx") {
-        if at_port(h.dev).is_none() {
-            continue;
-        }
-        if let Some(n) = arrivals.get_mut(h.skb_id.0 as usize) {
-            *n = n.saturating_add(1);
-            if u64::from(*n) > EACH {
-                often.insert(h.skb_id);
-            }
-        }
-    }
-    often
 }
 
 /// The port that was silent while others of them were not, and began nearest before frames went round.

@@ -255,7 +255,6 @@ mod circling {
             }
         }
         f.hops.sort_by_key(|h| h.time_ns);
-        f.skbs = (0..1100).map(crate::testing::life).collect();
         f
     }
 
@@ -275,12 +274,39 @@ mod circling {
             .into_iter()
             .find(|l| l.subject == "drops")
             .unwrap();
-        let says = "a loop of bridges: 12 frames went round by up1 and up2 from 5.000 s to 5.220 s, one 20 times (from skb:0); nothing went by up2 before 5.000 s";
+        let says = "a loop of bridges: 12 frames and copies of them went round by up1 and up2 from 5.000 s to 5.220 s, one 20 times (from skb:0); nothing went by up2 before 5.000 s";
         assert!(
             line.tone == Tone::Bad && line.names_cause && line.headline.starts_with(says),
             "{}",
             line.headline
         );
+    }
+
+    /// A bridge that has an address takes broadcast for itself: each turn is a copy, queued by the CPU that the frame came on.
+    #[test]
+    fn copies_have_been_where_their_frame_was() {
+        let of = |bytes: u32, cpu: u16| {
+            let mut f = facts(0, 0);
+            let mut step = |skb: u32, at: i64, kind: &'static str, dev: &str, (bytes, cpu): (u32, u16)| {
+                let mut h = hop(skb, at, kind, dev);
+                (h.bytes, h.cpu) = (Some(bytes), cpu);
+                f.hops.push(h);
+            };
+            for turn in 0..40u32 {
+                let at = 5_000_000_000 + i64::from(turn) * 10_000_000;
+                step(2 * turn, at, "rx", "up1", (100, 0));
+                step(2 * turn + 1, at + 5_000, "queue", "up2", (bytes, cpu));
+                step(2 * turn + 1, at + 9_000, "rx", "up2", (100, 0));
+                step(2 * turn + 2, at + 14_000, "queue", "up1", (bytes, cpu));
+            }
+            f.hops.sort_by_key(|h| h.time_ns);
+            circling(&f)
+        };
+        let c = of(114, 0).unwrap();
+        // The fifth arrival at each of the two ports and all behind it.
+        assert_eq!((c.frames, c.most, c.ports.len()), (72, 40, 2));
+        // Of another length, or of another CPU, it is another's.
+        assert_eq!((of(200, 0), of(114, 1)), (None, None));
     }
 
     #[test]

@@ -83,7 +83,7 @@ pub(super) fn with_the_flapping((tone, sentence): (Tone, String), all: &[Flappin
     (tone, format!("{sentence} {}.", capital(&words)))
 }
 
-/// `frames go round through bridges, by up1 and up2 from 5.2 s to 9.2 s (212 of them, one 30 times; ...): a loop of links without a spanning tree`
+/// `a loop of bridges: 212 frames and copies of them went round by up1 and up2 from 5.2 s to 9.2 s, one 30 times ...`
 pub(super) fn circling_words(c: &Circling) -> String {
     let (first, last) = c.within_ns;
     let new = c.new.as_ref().map_or_else(String::new, |(dev, at)| {
@@ -91,7 +91,7 @@ pub(super) fn circling_words(c: &Circling) -> String {
     });
     format!(
         "a loop of bridges: {} went round by {} from {} to {}, one {} times{}{new}; while they do, bridges learn hosts' MAC addresses at the wrong ports and what is for these is lost",
-        counted(c.frames, "frame", "frames"),
+        counted(c.frames, "frame", "frames and copies of them"),
         listed(&c.ports),
         moment(first),
         moment(last),

@@ -141,6 +141,9 @@ pub struct Whose<'k> {
     turned: FxHashMap<SkbId, Name>,
 }
 
+/// When a SYN was sent, whose, on which CPU for the first time; else what the event of one that is sent again names, and its length.
+type Moment = (i64, ConnectionId, Option<u16>, (Option<SkbId>, Option<u32>));
+
 impl<'k> Whose<'k> {
     /// Reads the tables once.
     pub fn of(known: Known<'k>) -> Whose<'k> {
@@ -265,24 +268,29 @@ impl<'k> Whose<'k> {
         })
     }
 
-    /// Originals (or, without any, frames) that are SYNs, and whose: the first frame after a socket went to SYN_SENT, and the last
-    /// before the event that tells one sent again. A frame that fits two sockets is neither's.
+    /// Originals (or, without any, frames) that are SYNs, and whose: the first frame after a socket went to SYN_SENT, and the one that
+    /// the event names which tells one sent again, or the last before it. A frame that fits two sockets is neither's.
     fn syns(&self) -> FxHashMap<SkbId, (ConnectionId, Confidence)> {
         let sent = self.known.states.iter();
         let sent = sent.filter(|s| s.kind == "sock" && s.state == SYN_SENT);
         let again = self.known.retransmits.iter();
         let again = again.filter(|r| r.class == RetransmitClass::Syn);
-        let moments = sent.map(|s| (s.time_ns, s.connection, Some(s.cpu), None));
-        let moments = moments.chain(again.filter_map(|r| Some((r.time_ns, r.connection?, None, r.bytes))));
-        let moments: Vec<(i64, ConnectionId, Option<u16>, Option<u32>)> = moments.collect();
+        let moments = sent.map(|s| (s.time_ns, s.connection, Some(s.cpu), (None, None)));
+        let moments =
+            moments.chain(again.filter_map(|r| Some((r.time_ns, r.connection?, None, (r.original, r.bytes)))));
+        let moments: Vec<Moment> = moments.collect();
         if moments.is_empty() {
             return FxHashMap::default();
         }
         let mut frames = self.may_be_syns();
         frames.sort_unstable();
+        let framed: FxHashSet<SkbId> = frames.iter().map(|f| self.original(f.1)).collect();
         let mut of: FxHashMap<SkbId, Option<ConnectionId>> = FxHashMap::default();
-        for (at, connection, first_on, bytes) in moments {
+        for (at, connection, first_on, (original, bytes)) in moments {
+            // Two CPUs may send one again at the same tick: what the event names is surer than what came before it.
+            let named = original.filter(|skb| framed.contains(skb)).map(|skb| (at, skb));
             let frame = match first_on {
+                None if named.is_some() => named.as_ref(),
                 // Sent by the thread that set the state, which is on that CPU.
                 Some(cpu) => (frames.iter().skip(frames.partition_point(|f| f.0 < at)))
                     .take_while(|f| f.0 <= at.saturating_add(SYN_NS))

@@ -93,6 +93,28 @@ fn a_frame_of_two_sockets_is_neithers() {
     assert_eq!(told(&s.facts()), [None]);
 }
 
+/// Timers of two CPUs run out at the same tick: each SYN that is sent again is of the socket whose event names it.
+#[test]
+fn syns_that_two_cpus_send_again_at_once_keep_their_sockets() {
+    let mut s = script();
+    SOCK.state(&mut s, T, 0, Ctx::Task(1), 7, 2);
+    frame(&mut s, T + 10, 0, A + 0x90000 + FCLONE, 74);
+    dropped(&mut s, T + 30, 0, A + 0x90000 + FCLONE);
+    OTHER.state(&mut s, T + 1_000, 1, Ctx::Task(2), 7, 2);
+    frame(&mut s, T + 1_010, 1, A + 0xa0000 + FCLONE, 74);
+    dropped(&mut s, T + 1_030, 1, A + 0xa0000 + FCLONE);
+    let v = [("state", N(2))];
+    let again = T + 1_000_000_000;
+    frame(&mut s, again, 0, A + 0x90000 + FCLONE, 74);
+    frame(&mut s, again + 2, 1, A + 0xa0000 + FCLONE, 74);
+    SOCK.retransmit(&mut s, again + 10, 0, Ctx::Soft(1), A + 0x90000, &v);
+    OTHER.retransmit(&mut s, again + 12, 1, Ctx::Soft(1), A + 0xa0000, &v);
+    dropped(&mut s, again + 30, 0, A + 0x90000 + FCLONE);
+    dropped(&mut s, again + 40, 1, A + 0xa0000 + FCLONE);
+    let expect = [SOCK, OTHER, SOCK, OTHER].map(|o| Some((Carries::Syn, Some(o.sport))));
+    assert_eq!(told(&s.facts()), expect);
+}
+
 /// What was cut from a larger segment and sent again has no row of `tx`: the event that tells it sent again names its socket.
 #[test]
 fn what_was_only_sent_again_is_of_the_socket_that_sent_it() {

@@ -10,7 +10,7 @@ plant() {
     other python3 "$here/traffic.py" serve datagrams 7125 address=10.9.2.9 answer=1 &
     router nft add table netdev lab || cannot "no nftables"
     router nft add chain netdev lab out '{ type filter hook egress device rd priority 0; }' || cannot "no egress hook"
-    router nft add rule netdev lab out ether type arp limit rate over 1/second burst 1 packets drop
+    router nft add rule netdev lab out arp operation request limit rate over 1/second burst 1 packets drop
     sleep 0.4
 }
 traffic() {

@@ -116,6 +116,17 @@ fn arp_alone_and_neighbours_alone_are_no_cause() {
         .find(|l| l.subject == "drops")
         .unwrap();
     assert!(found(&f).unwrap().silent.is_some() && !line.names_cause);
+    // Two namespaces have one of that name and address.
+    assert_eq!(
+        silent(&|f| {
+            let made = |at| entry(53, at, "create", 0);
+            f.neighbours.insert(0, made(S / 2));
+            f.neighbours.insert(1, made(S / 2 + 1));
+            f.neighbours
+                .retain(|n| n.address != std::net::Ipv4Addr::new(10, 30, 2, 11));
+        }),
+        None
+    );
     // Nobody has answered for it.
     assert_eq!(silent(&|f| f.neighbours.retain(|n| n.event != "update")), None);
 }
