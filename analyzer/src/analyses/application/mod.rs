@@ -16,6 +16,7 @@ use crate::stat::Distribution;
 
 mod apart;
 mod asked_bytes;
+mod awaited_end;
 mod awaited_peer;
 mod blocked;
 mod by_udp;
@@ -53,11 +54,13 @@ pub(super) mod tests;
 mod threads;
 mod unanswered;
 mod waited;
+mod waits_for_itself;
 mod waker;
 mod way;
 mod work;
 
 pub use apart::Apart;
+pub use awaited_end::AwaitedEnd;
 pub use awaited_peer::AwaitedPeer;
 pub use blocked::Silent;
 pub use given_up::GivenUp;
@@ -93,6 +96,7 @@ pub use unanswered::Unanswered;
 pub(crate) use unanswered::most_asked;
 pub use waited::Waited;
 pub(crate) use waited::{by_thread, server};
+pub use waits_for_itself::WaitsForItself;
 pub use waker::WakerHeld;
 pub(crate) use way::filled_by;
 pub use way::{LetGo, Place};
@@ -137,6 +141,10 @@ pub struct Application {
     pub by_itself: Option<ByItself>,
     /// A peer that answers waited for.
     pub awaited_peer: Option<AwaitedPeer>,
+    /// Another server's answer of which more was awaited than came.
+    pub awaited_end: Option<AwaitedEnd>,
+    /// A server whose threads wait for requests that only they could answer.
+    pub waits_for_itself: Option<WaitsForItself>,
     /// A server all of whose processes were replaced at once.
     pub replaced: Option<Replaced>,
     /// Requests of clients that got no answer, the longest first.
@@ -264,6 +272,8 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         limits: limits::limits(facts, &all),
         by_itself: itself::by_itself(facts, &all),
         awaited_peer: awaited_peer::awaited_peer(facts, &all),
+        awaited_end: awaited_end::awaited_end(facts, &all),
+        waits_for_itself: waits_for_itself::waits_for_itself(facts, &all),
         replaced: replaced::replaced(facts, &all),
         one_line: one_line::one_line(facts, &all),
         silence: silence::silence(facts),

@@ -6,6 +6,7 @@ use crate::reconstruct::application::tables::Peer;
 use crate::reconstruct::thread::Split;
 
 mod apart;
+mod awaited_end;
 mod awaited_peer;
 mod blocked;
 mod chain;
@@ -30,6 +31,7 @@ mod replaced;
 mod servers;
 mod silence;
 mod turns;
+mod waits_for_itself;
 mod waker;
 mod way;
 mod work;

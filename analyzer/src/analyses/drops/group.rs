@@ -90,6 +90,9 @@ pub struct Group {
     /// That is their way.
     #[serde(skip)]
     pub rerouted: bool,
+    /// That is a route that covers where they go.
+    #[serde(skip)]
+    pub covered: bool,
     /// An address of the host whose device it is, where devices of several hosts have its name.
     #[serde(skip)]
     pub host: Option<String>,

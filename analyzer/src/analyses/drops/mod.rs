@@ -18,6 +18,7 @@ mod arp;
 mod by_counter;
 mod came_back;
 mod clash;
+mod covered;
 mod damaged;
 mod finds_rate;
 mod flood;
@@ -206,6 +207,10 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         if group.meanwhile.is_none() {
             group.meanwhile = rerouted::rerouted(facts, &rows).map(|r| r.words());
             group.rerouted = group.meanwhile.is_some();
+        }
+        if group.meanwhile.is_none() {
+            group.meanwhile = covered::covered(facts, group);
+            group.covered = group.meanwhile.is_some();
         }
         group.host = places::host(facts, &group.dev, &rows);
         group.forgotten = forgotten::forgotten(facts, group, &rows);

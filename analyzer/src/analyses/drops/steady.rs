@@ -1,7 +1,7 @@
-//! Drops by a rule of a transfer that was under way before the recording, loses all along, and goes on behind it: a policer it has always had. It may be slow for that; nothing happened to it here.
+//! Drops by a rule of a transfer that was under way before the recording, gets on as fast in each part of it, and goes on behind it: a policer whose rate it finds. It may be slow for that; nothing happened to it here.
 //!
-//! Needs `drops` with their sockets, `connections`, `tcp_states`, `turnarounds`, `responses`; no lost events. Must not be said of a connection on which anybody waits for an answer, that began or ended in the recording, that does not
-//! get on, or that loses much more in a part of it than in another.
+//! Needs `drops` with their sockets, `tx`, `connections`, `tcp_states`, `responses`; no lost events. Must not be said of a connection on which anybody waits for an answer, that began or ended in the recording, or that got on
+//! half as fast in one part of it as in another.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::whose::Carries;
 
-/// Parts of the recording in each of which it lost something.
+/// Parts of the recording in each of which it gets on.
 const PARTS: usize = 4;
-/// In none of them more than so many times as many as in another.
-const EVEN: u64 = 3;
+/// In none of them more than so many times as much as in another.
+const EVEN: u64 = 2;
 /// What comes back is less than one part in so many of what it sends.
 const BACK: u64 = 100;
 
@@ -55,34 +55,22 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
         let nth = t.saturating_sub(start).saturating_mul(PARTS as i64) / length;
         usize::try_from(nth).unwrap_or(0).min(PARTS - 1)
     };
-    let by_part = |times: &mut dyn Iterator<Item = i64>| {
-        let mut seen = [0u64; PARTS];
-        for t in times {
-            if let Some(of) = seen.get_mut(part(t)) {
-                *of += 1;
-            }
-        }
-        (
-            seen.iter().min().copied().unwrap_or(0),
-            seen.iter().max().copied().unwrap_or(0),
-        )
-    };
-    let all_along = |times: &[i64]| {
-        let (least, most) = by_part(&mut times.iter().copied());
-        least > 0 && most <= least.saturating_mul(EVEN)
-    };
-    by.retain(|_, times| all_along(times));
-    if by.is_empty() {
-        return None;
-    }
     let (lives, asked) = (lives(facts), asked(facts));
     // It gets on meanwhile: what it sent is acknowledged in each part.
-    let mut acked: BTreeMap<ConnectionId, Vec<i64>> = by.keys().map(|c| (*c, vec![])).collect();
+    let mut acked: BTreeMap<ConnectionId, [u64; PARTS]> = by.keys().map(|c| (*c, [0; PARTS])).collect();
     for t in &facts.tx {
-        if let Some((of, at)) = t.connection.and_then(|c| acked.get_mut(&c)).zip(t.t_ack_ns) {
-            of.push(at);
+        let of = t.connection.and_then(|c| acked.get_mut(&c)).zip(t.t_ack_ns);
+        if let Some(sum) = of.and_then(|(of, at)| of.get_mut(part(at))) {
+            *sum = sum.saturating_add(t.bytes.unwrap_or(0).into());
         }
     }
+    let gets_on = |c: &ConnectionId| {
+        let of = acked.get(c).copied().unwrap_or_default();
+        let (least, most) = (of.iter().min().copied(), of.iter().max().copied());
+        least
+            .zip(most)
+            .is_some_and(|(least, most)| least > 0 && most <= least.saturating_mul(EVEN))
+    };
     by.retain(|c, _| {
         let Some(row) = facts.connections.get(c.0 as usize) else {
             return false;
@@ -92,10 +80,9 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
             let life = lives.get(&c).copied().unwrap_or_default();
             life.stood.is_none() && life.ended.is_none()
         });
-        let gets_on = acked.get(c).is_some_and(|at| by_part(&mut at.iter().copied()).0 > 0);
         let one_way = row.bytes_out > 0 && row.bytes_in.saturating_mul(BACK) <= row.bytes_out;
         let asked = ends.into_iter().flatten().any(|c| asked.contains(&c));
-        stands && row.born.is_none() && one_way && gets_on && !asked
+        stands && row.born.is_none() && one_way && gets_on(c) && !asked
     });
     let (most, _) = by.iter().max_by_key(|(_, times)| times.len())?;
     Some(Steady {

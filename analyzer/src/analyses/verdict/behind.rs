@@ -8,8 +8,11 @@ use crate::analyses::application::{Application, Serving};
 
 /// The thread whose requests wait for it to finish others most of their time.
 pub(super) fn queue(a: &Application) -> Option<&Serving> {
-    // Who has just begun has finished nothing.
-    let new = |s: &&Serving| a.replaced.as_ref().is_some_and(|r| r.server == s.server);
+    // Who has just begun has finished nothing, and who waits for itself finishes nothing.
+    let new = |s: &&Serving| {
+        let replaced = a.replaced.as_ref().is_some_and(|r| r.server == s.server);
+        replaced || a.waits_for_itself.as_ref().is_some_and(|w| w.server == s.server)
+    };
     a.serving.iter().filter(|s| !new(s)).find(|s| {
         let mean = s.behind_ns / s.requests.max(1) as i64;
         s.requests >= APPLICATION_ROWS && share(s.behind_ns, s.turnaround_ns) >= MOSTLY && mean >= APPLICATION_NOTICE_NS

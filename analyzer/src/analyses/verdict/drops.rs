@@ -228,6 +228,16 @@ fn changed(d: &Drops) -> Option<&String> {
     (n.saturating_mul(2) >= d.lost).then_some(says)
 }
 
+/// Most were for hosts that a new route covers: all else that these meet follows from it.
+pub(super) fn covered(d: &Drops) -> bool {
+    let lost = d
+        .groups
+        .iter()
+        .filter(|g| g.expected == Some(false) && !g.background && g.covered);
+    let n: u64 = lost.map(|g| g.count).sum();
+    n > 0 && n.saturating_mul(2) >= d.lost
+}
+
 /// Fragments after the first, and not one of their datagrams came.
 fn never_whole(g: &Group) -> bool {
     let of = g.of.iter().filter_map(|l| l.fragments.as_ref());
@@ -252,6 +262,7 @@ pub(super) fn names_cause(d: &Drops) -> bool {
             || g.incast.is_some()
             || g.forgotten.is_some()
             || g.rerouted
+            || g.covered
             || never_whole(g)
     };
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);

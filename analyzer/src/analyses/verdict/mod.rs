@@ -27,6 +27,7 @@ mod aside;
 mod asked_alone;
 mod asked_on;
 mod attempts;
+mod awaited_end;
 mod awaited_peer;
 mod behind;
 mod black_hole;
@@ -85,6 +86,7 @@ mod untold;
 mod vanished;
 pub(super) mod waited;
 mod waited_in_vain;
+mod waits_for_itself;
 mod waker;
 mod ways;
 mod whose;
@@ -327,8 +329,8 @@ pub fn answer(
             )
         },
     ];
-    // What a loop does to everybody stands behind it.
-    if circling.is_some() {
+    // What a loop does to everybody, or a route to those that it covers, stands behind it.
+    if circling.is_some() || drops.findings().is_some_and(drops::covered) {
         lines.iter_mut().for_each(|l| l.names_cause &= l.subject == "drops");
     }
     let top = receive.findings().and_then(received::top_stage);

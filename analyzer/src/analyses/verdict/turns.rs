@@ -4,6 +4,7 @@
 use super::acknowledged::acknowledged;
 use super::always::{all_at_once, all_late, always, consumers, standstills};
 use super::application::tone_of;
+use super::awaited_end::awaited_end;
 use super::awaited_peer::awaited_peer;
 use super::behind;
 use super::doing::doing;
@@ -14,6 +15,7 @@ use super::place::{let_go_too, place_words};
 use super::replaced::replaced;
 use super::sentences::{counted, duration, or_dash};
 use super::spells::{listed, spells};
+use super::waits_for_itself::waits_for_itself;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
 use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Limit, Server, Service, Slow, SlowTurns, Waited};
 use crate::reconstruct::thread::IDLE;
@@ -343,7 +345,9 @@ pub(super) fn causes(a: &Application) -> Vec<String> {
     let line = a.one_line.as_ref().map(one_line);
     let peer = a.awaited_peer.as_ref().map(awaited_peer);
     let all = [
+        a.waits_for_itself.as_ref().map(waits_for_itself),
         peer,
+        a.awaited_end.as_ref().map(awaited_end),
         gone.map(replaced),
         itself(a),
         paused(a),

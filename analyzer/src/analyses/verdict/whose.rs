@@ -111,7 +111,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
             0 => String::new(),
             n => format!(" and {}", counted(n, "other transfer", "other transfers")),
         };
-        format!("{}{others} lost some all along and was under way before the recording and behind it, as where a rule has always policed it (inferred)", s.most)
+        format!("{}{others} was under way before the recording and behind it and got on as fast throughout, as where a rule polices what finds its rate (inferred)", s.most)
     });
     let of = match of.is_empty() {
         true => forgotten.strip_prefix(", ").map(str::to_owned),

@@ -1,0 +1,90 @@
+//! Packets for hosts that were reached before, and that a route which came meanwhile has looked for on another device, where nobody has their addresses: a new network (of containers, a VPN, a bridge) whose range covers theirs.
+//!
+//! ```text
+//! before   172.20.5.11 answers, by the gateway              routes   default via 10.40.2.1
+//! then     ARP for 172.20.5.11 on br-7f3ac1, no answer       routes   172.20.0.0/16 dev br-7f3ac1 (new), default via 10.40.2.1
+//! ```
+//! Needs `drops` for want of a neighbour, `neighbours`, `connections`, and of the snapshots routes of both times and links. Must not be told where the device has answered for one of them, where they were not reached before, or
+//! where the route was there at the begin.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::group::Group;
+use super::reasons::UNRESOLVED;
+use crate::analyses::verdict::counted;
+use crate::facts::Facts;
+use crate::reconstruct::neighbours::tables::NeighbourRow;
+use crate::routes::Route;
+use crate::snapshots::{field, number};
+
+/// A packet too many waited for a neighbour.
+const TOO_MANY: &str = "NEIGH_QUEUEFULL";
+/// RTN_UNICAST, RT_TABLE_LOCAL.
+const UNICAST: u64 = 1;
+const LOCAL: &str = "255";
+/// Routes that are looked at.
+const LOOKED_AT: usize = 64;
+/// Addresses that are named.
+const NAMED: usize = 3;
+
+/// Of a group's packets, in words that stand before what is said of them.
+pub(super) fn covered(facts: &Facts, group: &Group) -> Option<String> {
+    if ![UNRESOLVED, TOO_MANY].contains(&group.reason.as_str()) {
+        return None;
+    }
+    let devices = &facts.multicast.devices;
+    let routes = facts
+        .snapshots
+        .iter()
+        .filter(|r| r.what == "routes" && r.end && !r.start);
+    let new = routes.filter_map(|r| {
+        let route = Route::read(&r.line)?;
+        let connected = route.kind == UNICAST && route.via.is_none() && field(&r.line, "table") != Some(LOCAL);
+        let (to, dev) = (route.to?, devices.name(route.netns, number(&r.line, "ifindex")?)?);
+        connected.then(|| (route, to, dev.to_owned()))
+    });
+    let mut new: Vec<_> = new.collect();
+    new.sort_by(|a, b| (&a.2, a.1).cmp(&(&b.2, b.1)));
+    new.truncate(LOOKED_AT);
+    new.into_iter()
+        .find_map(|(route, to, dev)| words(facts, &route, to, &dev))
+}
+
+/// Of a route that came.
+fn words(facts: &Facts, route: &Route, (net, bits): (IpAddr, u8), dev: &str) -> Option<String> {
+    let mut asked: BTreeMap<IpAddr, Vec<&NeighbourRow>> = BTreeMap::new();
+    let there = |r: &&NeighbourRow| r.dev.text() == dev && route.length(r.address).is_some();
+    for r in facts.neighbours.iter().filter(there) {
+        asked.entry(r.address.to_canonical()).or_default().push(r);
+    }
+    let valid = |r: &&NeighbourRow| [r.before, r.after].into_iter().flatten().any(|h| h.valid().is_some());
+    asked.retain(|_, rows| !rows.iter().any(valid));
+    // Who was heard of before they were looked for there.
+    let mut since: BTreeMap<IpAddr, i64> = BTreeMap::new();
+    let mut connections = 0u64;
+    for c in &facts.connections {
+        let Some(address) = c.daddr.map(|a| a.to_canonical()) else {
+            continue;
+        };
+        let Some(first) = asked.get(&address).and_then(|rows| rows.first()) else {
+            continue;
+        };
+        if c.first_ns < first.time_ns && c.bytes_in > 0 {
+            connections += 1;
+            since.insert(address, first.time_ns);
+        }
+    }
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let from = since.values().min()?.saturating_sub(start) as f64 / 1e9;
+    let named: Vec<String> = since.keys().take(NAMED).map(IpAddr::to_string).collect();
+    let others = match since.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Some(format!(
+        "from {from:.3} s on what is for {}{others} is looked for on {dev}, where nobody has these addresses: meanwhile their host got the route `{net}/{bits} dev {dev}`, which covers them; before, {} with them had data",
+        named.join(", "),
+        counted(connections, "connection", "connections"),
+    ))
+}
