@@ -113,6 +113,10 @@ impl Links {
     pub(crate) fn is_port(&self, dev: &str) -> Option<bool> {
         only(&self.0.get(dev)?.ports).copied()
     }
+    /// Whether any device of the lists is a port of a bridge.
+    pub(crate) fn has_ports(&self) -> bool {
+        self.0.values().any(|of| only(&of.ports) == Some(&true))
+    }
     /// The MTU that a device had all the time.
     pub fn mtu(&self, dev: &str) -> Option<u64> {
         only(&self.0.get(dev)?.mtus).copied()

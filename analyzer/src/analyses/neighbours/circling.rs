@@ -165,6 +165,9 @@ fn follow(facts: &Facts) -> Found {
 
 /// Asks.
 pub fn circling(facts: &Facts) -> Option<Circling> {
+    if !facts.routes.links.has_ports() {
+        return None;
+    }
     let Found { frames, arrivals } = follow(facts);
     if (frames.len() as u64) < FRAMES {
         return None;
