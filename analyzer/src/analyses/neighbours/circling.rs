@@ -5,8 +5,9 @@
 //!    └─────── up2 ──────┘
 //! ```
 //! In: `hops`, and which devices are ports of bridges (`links` of the snapshots: without these nothing is said). A bridge takes nothing off a TTL, so a frame that comes by the same port again, without any other device between, went
-//! round. Its copies of a flooded frame are skbs of their own, queued on other ports right behind its arrival by the same CPU, as long but for the link header: they have been where it was. Devices of several namespaces may have one name:
-//! it is a loop where it comes by more often than twice for each of these. Limits: only switches of this recording; to a single host's recording each turn brings a new skb.
+//! round. Its copies of a flooded frame are skbs of their own, queued on other ports of that bridge right behind its arrival by the same CPU, as long but for the link header: they have been where it was. Which of several such frames it was that a copy is of may be mistaken; but all came to this
+//! bridge, by another port than the copy leaves by, and where links are a tree none of them can have been at a port that the copy is still to come to. Devices of several namespaces may have one name: it is a loop where a frame comes by more often than twice for each of
+//! these, and copies of such are not followed. Limits: only switches of this recording; to a single host's recording each turn brings a new skb.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +37,9 @@ const PORTS: usize = 4;
 pub struct Circling {
     /// skbs that did: copies of one are many.
     pub frames: u64,
-    /// Arrivals of the one that came to the same port most often.
+    /// Arrivals of the skb that came to the same port most often itself; 1: all went round as copies.
     pub most: u64,
-    /// That one.
+    /// That one, else the first that did.
     pub example: Option<Id>,
     /// Ports by which they went round, most arrivals first.
     pub ports: Vec<String>,
@@ -48,14 +49,54 @@ pub struct Circling {
     pub within_ns: (i64, i64),
 }
 
-/// Ports that a frame came to, with how often, since it was at another device, and when it was last at one.
+/// A port that a frame came to: how often, with those that it is a copy of, and how often itself.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    dev: Name,
+    n: u64,
+    itself: u64,
+}
+
+/// Ports that a frame came to since it was at another device, and when it was last at one.
 #[derive(Debug, Clone, Default)]
 struct Round {
-    ports: Vec<(Name, u64)>,
+    ports: Vec<At>,
     last_ns: i64,
 }
 
-/// A frame that came to a bridge last on a CPU: copies of it are queued next.
+impl Round {
+    /// One more arrival.
+    fn comes(&mut self, dev: Name) -> At {
+        let first = At { dev, n: 0, itself: 0 };
+        let nth = self.ports.iter().position(|at| at.dev == dev);
+        let nth = nth.unwrap_or_else(|| {
+            self.ports.push(first);
+            self.ports.len() - 1
+        });
+        self.ports.get_mut(nth).map_or(first, |at| {
+            (at.n, at.itself) = (at.n.saturating_add(1), at.itself.saturating_add(1));
+            *at
+        })
+    }
+
+    /// Of a copy.
+    fn copied(&self) -> Round {
+        let mut copy = self.clone();
+        copy.ports.iter_mut().for_each(|at| at.itself = 0);
+        copy
+    }
+}
+
+/// What is known of a port.
+#[derive(Debug, Clone, Copy)]
+struct Port {
+    /// Arrivals up to which it may be several.
+    few: u64,
+    /// Of which bridge, where one alone has a port of that name.
+    bridge: Option<u32>,
+}
+
+/// A frame that came to a bridge last on a CPU: copies of it, or of one like it, are queued next.
 #[derive(Debug, Clone, Copy)]
 struct Came {
     skb: SkbId,
@@ -91,24 +132,29 @@ struct Found {
 
 /// Follows frames through ports; what has been at none for long is forgotten.
 fn follow(facts: &Facts) -> Found {
-    let links = &facts.routes.links;
-    // Arrivals up to which a port may be several.
-    let mut ports: FxHashMap<Name, Option<u64>> = FxHashMap::default();
+    let (links, devices) = (&facts.routes.links, &facts.multicast.devices);
+    let mut bridges: BTreeMap<(u64, String), u32> = BTreeMap::new();
+    let mut ports: FxHashMap<Name, Option<Port>> = FxHashMap::default();
     let mut at_port = |dev: Name| {
         *ports.entry(dev).or_insert_with(|| {
             let name = dev.text();
-            let is = links.is_port(&name) == Some(true);
-            is.then(|| links.namespaces(&name).max(1).saturating_mul(EACH))
+            let bridge = devices.bridge(&name).map(|(netns, of)| {
+                let next = bridges.len() as u32;
+                *bridges.entry((netns, of.to_owned())).or_insert(next)
+            });
+            let few = links.namespaces(&name).max(1).saturating_mul(EACH);
+            (links.is_port(&name) == Some(true)).then_some(Port { few, bridge })
         })
     };
     let mut rounds: FxHashMap<SkbId, Round> = FxHashMap::default();
-    let mut came: FxHashMap<u16, Came> = FxHashMap::default();
+    let mut came: FxHashMap<(u16, u32), Came> = FxHashMap::default();
     let mut found = Found::default();
     for h in &facts.hops {
-        let Some(few) = at_port(h.dev) else {
+        let Some(port) = at_port(h.dev) else {
             rounds.remove(&h.skb_id);
             continue;
         };
+        let here = port.bridge.map(|of| (h.cpu, of));
         if rounds.len() > MANY {
             rounds.retain(|_, r| r.last_ns >= h.time_ns.saturating_sub(LONG_NS));
             if rounds.len() > MANY {
@@ -116,11 +162,11 @@ fn follow(facts: &Facts) -> Found {
             }
         }
         if h.kind != "rx" {
-            let copied = || came.get(&h.cpu).filter(|c| h.kind == "queue" && c.has_copy(h));
+            let copied = || came.get(&here?).filter(|c| h.kind == "queue" && c.has_copy(h));
             match rounds.get_mut(&h.skb_id) {
                 Some(round) => round.last_ns = h.time_ns,
                 None => {
-                    let of = copied().and_then(|c| rounds.get(&c.skb)).cloned();
+                    let of = copied().and_then(|c| rounds.get(&c.skb)).map(Round::copied);
                     rounds.extend(of.map(|round| (h.skb_id, round)));
                 }
             }
@@ -131,32 +177,23 @@ fn follow(facts: &Facts) -> Found {
         }
         let round = rounds.entry(h.skb_id).or_default();
         round.last_ns = h.time_ns;
-        let n = match round.ports.iter_mut().find(|(dev, _)| *dev == h.dev) {
-            Some((_, n)) => {
-                *n = n.saturating_add(1);
-                *n
-            }
-            None => {
-                round.ports.push((h.dev, 1));
-                1
-            }
-        };
+        let at = round.comes(h.dev);
         let now = Came {
             skb: h.skb_id,
             dev: h.dev,
             time_ns: h.time_ns,
             bytes: h.bytes,
         };
-        came.insert(h.cpu, now);
-        if n > few {
+        came.extend(here.map(|here| (here, now)));
+        if at.n > port.few {
             let frame = found.frames.entry(h.skb_id).or_insert(Frame {
                 skb: h.skb_id,
                 first_ns: h.time_ns,
                 last_ns: h.time_ns,
-                most: n,
+                most: 1,
             });
             frame.last_ns = h.time_ns;
-            frame.most = frame.most.max(n);
+            frame.most = frame.most.max(at.itself);
             *found.arrivals.entry(h.dev).or_default() += 1;
         }
     }

@@ -235,6 +235,9 @@ mod circling {
     const LINKS: &str = "netns=1 ifindex=2 name=br0 kind=bridge\nnetns=1 ifindex=3 name=up1 master=2\nnetns=1 ifindex=4 name=up2 master=2\nnetns=1 ifindex=5 name=p1 master=2\n\
         netns=2 ifindex=2 name=br0 kind=bridge\nnetns=2 ifindex=3 name=up1 master=2\nnetns=2 ifindex=4 name=up2 master=2\nnetns=2 ifindex=5 name=q1 master=2\n";
 
+    /// The same of one bridge, whose ports nobody else's are called like.
+    const ALONE: &str = "netns=1 ifindex=2 name=br0 kind=bridge\nnetns=1 ifindex=3 name=up1 master=2\nnetns=1 ifindex=4 name=up2 master=2\n";
+
     /// Frames that come by up1 each 100 ms from 1 s to 9 s, and, from 5 s on, so many that go round by up2 and up1 so often.
     fn facts(frames: u32, rounds: i64) -> Facts {
         let mut f = Facts::empty();
@@ -300,13 +303,41 @@ mod circling {
                 step(2 * turn + 2, at + 14_000, "queue", "up1", (bytes, cpu));
             }
             f.hops.sort_by_key(|h| h.time_ns);
+            let lists = crate::testing::listed(&[("links", SnapshotWhen::Start, ALONE)]);
+            f.routes.links = Links::of(&lists);
+            f.multicast.devices = crate::snapshots::devices::Devices::of(&lists);
             circling(&f)
         };
         let c = of(114, 0).unwrap();
-        // The fifth arrival at each of the two ports and all behind it.
-        assert_eq!((c.frames, c.most, c.ports.len()), (72, 40, 2));
+        // The third arrival at each of the two ports and all behind it; each came once itself.
+        assert_eq!((c.frames, c.most, c.ports.len()), (76, 1, 2));
         // Of another length, or of another CPU, it is another's.
         assert_eq!((of(200, 0), of(114, 1)), (None, None));
+    }
+
+    /// A stream that three bridges flood, frame upon frame of one length, and each is received by the next bridge before it is done with the one before: no loop, whichever a copy is taken for.
+    #[test]
+    fn a_flooded_stream_is_no_loop() {
+        let links = "netns=1 ifindex=2 name=br0 kind=bridge\nnetns=1 ifindex=3 name=a0 master=2\nnetns=1 ifindex=4 name=a1 master=2\nnetns=1 ifindex=5 name=br1 kind=bridge\n\
+            netns=1 ifindex=6 name=b0 master=5\nnetns=1 ifindex=7 name=b1 master=5\nnetns=1 ifindex=8 name=br2 kind=bridge\nnetns=1 ifindex=9 name=c0 master=8\nnetns=1 ifindex=10 name=c1 master=8\n";
+        let lists = listed(&[("links", SnapshotWhen::Start, links)]);
+        let mut f = Facts::empty();
+        f.capture.start_ns = Some(0);
+        f.routes.links = Links::of(&lists);
+        f.multicast.devices = crate::snapshots::devices::Devices::of(&lists);
+        let steps = [("a0", "a1"), ("b0", "b1"), ("c0", "c1")];
+        for n in 0..3_000u32 {
+            for (bridge, (from, to)) in (0..).zip(steps) {
+                let at = i64::from(n) * 100_000 + bridge * 30_000;
+                let skb = 4 * n + bridge as u32;
+                let mut came = hop(skb, at, "rx", from);
+                let mut copy = hop(skb + 1, at + 5_000, "queue", to);
+                (came.bytes, copy.bytes) = (Some(1_300), Some(1_314));
+                f.hops.extend([came, copy]);
+            }
+        }
+        f.hops.sort_by_key(|h| h.time_ns);
+        assert_eq!(circling(&f), None);
     }
 
     #[test]

@@ -89,13 +89,16 @@ pub(super) fn circling_words(c: &Circling) -> String {
     let new = c.new.as_ref().map_or_else(String::new, |(dev, at)| {
         format!("; nothing went by {dev} before {}", moment(*at))
     });
+    let often = match c.most {
+        0 | 1 => String::new(),
+        n => format!(", one {n} times"),
+    };
     format!(
-        "a loop of bridges: {} went round by {} from {} to {}, one {} times{}{new}; while they do, bridges learn hosts' MAC addresses at the wrong ports and what is for these is lost",
+        "a loop of bridges: {} went round by {} from {} to {}{often}{}{new}; while they do, bridges learn hosts' MAC addresses at the wrong ports and what is for these is lost",
         counted(c.frames, "frame", "frames and copies of them"),
         listed(&c.ports),
         moment(first),
         moment(last),
-        c.most,
         from(c.example),
     )
 }
