@@ -12,6 +12,10 @@ use netmortem_formats::capture::SnapshotWhen;
 use crate::links::Links;
 use crate::snapshots::{field, lines, number};
 
+/// RTN_UNICAST, RT_TABLE_LOCAL.
+const UNICAST: u64 = 1;
+const LOCAL: &str = "255";
+
 /// A route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
@@ -95,6 +99,11 @@ impl Route {
         let ((to, all), (of, _)) = (bits(to), bits(address));
         let mask = u128::MAX.checked_shl(128 - u32::from(length.min(all))).unwrap_or(0);
         (to_family(self) == address.is_ipv6() && (to ^ of) & mask == 0).then_some(length)
+    }
+    /// Of a line of the list, where it is one by which packets go on.
+    pub(crate) fn onward(line: &str) -> Option<Route> {
+        let local = field(line, "table") == Some(LOCAL);
+        Route::read(line).filter(|r| r.kind == UNICAST && !local)
     }
     /// `prohibit 10.9.2.128/25`, where it refuses.
     pub fn refuses(&self) -> Option<String> {

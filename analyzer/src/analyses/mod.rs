@@ -17,6 +17,7 @@ pub mod drops;
 pub mod exemplars;
 pub mod forwarding;
 pub mod lifetimes;
+mod lives;
 pub mod napi;
 pub mod neighbours;
 pub mod opens;

@@ -50,3 +50,6 @@ pub mod whose;
 pub mod xmits;
 
 pub use run::reconstruct;
+
+/// Ethertype of ARP: a request that is sent from inside a send call is not its payload (include/uapi/linux/if_ether.h).
+pub(crate) const ETH_P_ARP: u16 = 0x0806;

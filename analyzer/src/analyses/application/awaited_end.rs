@@ -45,8 +45,8 @@ pub struct AwaitedEnd {
     pub within_ns: (i64, i64),
 }
 
-/// What is known of one: the other server, and for how long that was silent.
-type Waited<'f> = (&'f TurnaroundRow, SocketAddr, i64);
+/// One, and for how long the other server was silent.
+type Waited<'f> = (&'f TurnaroundRow, i64);
 
 /// The pair of servers with most of them.
 pub(super) fn awaited_end(facts: &Facts, sockets: &[Socket<'_>]) -> Option<AwaitedEnd> {
@@ -84,29 +84,24 @@ pub(super) fn awaited_end(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Await
             r.send_ns >= t.read_ns && r.complete_ns.or(r.ready_ns).is_some_and(|at| at <= early)
         };
         let (at, r) = near.filter(own).last()?;
-        let row = facts.connections.get(r.connection.0 as usize)?;
-        let to = SocketAddr::new(row.daddr?.to_canonical(), row.dport);
+        let to = facts.connections.get(r.connection.0 as usize)?.remote()?;
         Some((to, at.saturating_sub(r.complete_ns.or(r.ready_ns)?)))
     };
     let mut late: BTreeMap<SocketAddr, Vec<i64>> = BTreeMap::new();
     let mut by: BTreeMap<(SocketAddr, SocketAddr), Vec<Waited<'_>>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
-        let row = facts.connections.get(s.connection.0 as usize);
-        let Some((row, addr)) = row.and_then(|r| Some((r, r.saddr?))) else {
-            continue;
-        };
-        let here = SocketAddr::new(addr.to_canonical(), row.sport);
+        let Some(here) = s.local(facts) else { continue };
         for t in s.judged_turnarounds().filter(|t| t.total_ns() >= LEAST_NS) {
             late.entry(here).or_default().push(t.total_ns());
             if let Some((other, silent)) = waited(t) {
-                by.entry((here, other)).or_default().push((t, other, silent));
+                by.entry((here, other)).or_default().push((t, silent));
             }
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
     let one = |((here, other), of): ((SocketAddr, SocketAddr), Vec<Waited<'_>>)| {
         let mut took: Vec<i64> = of.iter().map(|w| w.0.total_ns()).collect();
-        let mut silent: Vec<i64> = of.iter().map(|w| w.2).collect();
+        let mut silent: Vec<i64> = of.iter().map(|w| w.1).collect();
         let (p50, silent) = (nearest_rank(&mut took, 50)?, nearest_rank(&mut silent, 50)?);
         let as_long = late.get(&here)?.iter().filter(|ns| **ns >= p50 / 2).count();
         (of.len() >= FEWEST && of.len().saturating_mul(MOSTLY) >= as_long).then(|| AwaitedEnd {

@@ -10,13 +10,13 @@
 //! waited for that peer is inferred. Must not take for one: a client that connects anew for each request, a thread that serves many, what was woken at many times.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sockets::{Role, Socket};
 use super::task;
-use crate::analyses::opens::{Life, lives};
+use crate::analyses::lives::{Life, lives};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 
@@ -57,12 +57,6 @@ pub struct AwaitedPeer {
     pub back_ns: i64,
 }
 
-/// `address:port` and the address of the peer, of a server's socket.
-fn ends(facts: &Facts, c: ConnectionId) -> Option<((IpAddr, u16), IpAddr)> {
-    let row = facts.connections.get(c.0 as usize)?;
-    Some(((row.saddr?.to_canonical(), row.sport), row.daddr?.to_canonical()))
-}
-
 /// Slept nearly all its time until another thread woke it.
 fn woken(t: &TurnaroundRow) -> bool {
     t.woken_by_pid != 0 && t.total_ns() >= LEAST_NS && t.woken_by_ns as f64 >= MOSTLY * t.total_ns() as f64
@@ -74,11 +68,9 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
         return None;
     }
     let servers = || sockets.iter().filter(|s| s.in_turns && s.role == Role::Server);
-    let mut by: BTreeMap<((IpAddr, u16), i32), Vec<&TurnaroundRow>> = BTreeMap::new();
+    let mut by: BTreeMap<(SocketAddr, i32), Vec<&TurnaroundRow>> = BTreeMap::new();
     for s in servers() {
-        let Some((end, _)) = ends(facts, s.connection) else {
-            continue;
-        };
+        let Some(end) = s.local(facts) else { continue };
         for t in s.judged_turnarounds().filter(|t| woken(t)) {
             by.entry((end, t.woken_by_pid)).or_default().push(t);
         }
@@ -98,14 +90,15 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
-    let one = |((end, waker), of): (&((IpAddr, u16), i32), &Vec<&TurnaroundRow>)| -> Option<AwaitedPeer> {
+    let one = |((end, waker), of): (&(SocketAddr, i32), &Vec<&TurnaroundRow>)| -> Option<AwaitedPeer> {
         let mut begins: Vec<i64> = of.iter().map(|t| t.start_ns()).collect();
         begins.sort_unstable();
         let (first, median) = (*begins.first()?, *begins.get(begins.len() / 2)?);
         let (done, last) = (of.iter().map(|t| t.send_ns).min()?, of.iter().map(|t| t.send_ns).max()?);
         let shortest = of.iter().map(|t| t.total_ns()).min()?;
         let connection = theirs.get(waker).filter(|of| of.len() == 1)?.first()?;
-        let (_, peer) = ends(facts, *connection).filter(|(at, _)| at == end)?;
+        let row = facts.connections.get(connection.0 as usize)?;
+        let peer = row.remote().filter(|_| row.local() == Some(*end))?.ip();
         let back = lives.get(connection)?.stood.filter(|at| *at > median && *at <= done)?;
         if last.saturating_sub(done).saturating_mul(TOGETHER) > shortest {
             return None;
@@ -114,14 +107,13 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
         if left < first.saturating_sub(BEFORE_NS) || left > median {
             return None;
         }
-        let at_that_end = servers()
-            .filter(|s| s.connection != *connection && ends(facts, s.connection).is_some_and(|(at, _)| at == *end));
+        let at_that_end = servers().filter(|s| s.connection != *connection && s.local(facts) == Some(*end));
         let others = at_that_end
             .flat_map(|s| s.judged_turnarounds())
             .filter(|t| t.start_ns() >= first && t.send_ns < done && t.total_ns().saturating_mul(QUICK) <= shortest);
         let by = of.first()?;
         Some(AwaitedPeer {
-            server: std::net::SocketAddr::from(*end).to_string(),
+            server: end.to_string(),
             n: of.len() as u64,
             longest_ns: of.iter().map(|t| t.total_ns()).max()?,
             within_ns: (first.saturating_sub(start), last.saturating_sub(start)),
@@ -140,13 +132,13 @@ pub(super) fn awaited_peer(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Awai
 fn left(
     facts: &Facts,
     lives: &FxHashMap<ConnectionId, Life>,
-    (end, peer, now): ((IpAddr, u16), IpAddr, ConnectionId),
+    (end, peer, now): (SocketAddr, IpAddr, ConnectionId),
     back_ns: i64,
 ) -> Option<i64> {
-    let same = facts.connections.iter().filter(|r| {
-        let at = r.saddr.map(|a| (a.to_canonical(), r.sport)) == Some(end);
-        at && r.daddr.map(|a| a.to_canonical()) == Some(peer) && r.connection != now
-    });
+    let same = facts
+        .connections
+        .iter()
+        .filter(|r| r.local() == Some(end) && r.remote().map(|to| to.ip()) == Some(peer) && r.connection != now);
     let mut last = None;
     for row in same {
         let life = lives.get(&row.connection).copied().unwrap_or_default();

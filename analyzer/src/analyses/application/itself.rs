@@ -67,11 +67,7 @@ pub(super) fn by_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<ByItsel
     };
     let mut at: BTreeMap<(SocketAddr, Name), Vec<&TurnaroundRow>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
-        let Some(row) = facts.connections.get(s.connection.0 as usize) else {
-            continue;
-        };
-        let Some(addr) = row.saddr else { continue };
-        let to = SocketAddr::new(addr.to_canonical(), row.sport);
+        let Some(to) = s.local(facts) else { continue };
         for t in s
             .judged_turnarounds()
             .filter(|t| t.confidence.is_solid() && asks.contains_key(&t.sender_pid))

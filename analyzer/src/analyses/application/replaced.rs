@@ -7,7 +7,7 @@
 //! read before. That the former ended is inferred. Must not take for one: a pause in which nobody asked, as where a client is restarted; a server that has a process for each connection.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
@@ -56,17 +56,16 @@ pub(super) fn replaced(facts: &Facts, sockets: &[Socket<'_>]) -> Option<Replaced
     if !facts.gaps.is_empty() {
         return None;
     }
-    let mut by: BTreeMap<(IpAddr, u16), Vec<&TurnaroundRow>> = BTreeMap::new();
+    let mut by: BTreeMap<SocketAddr, Vec<&TurnaroundRow>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
-        let row = facts.connections.get(s.connection.0 as usize);
-        if let Some((row, addr)) = row.and_then(|r| Some((r, r.saddr?))) {
-            let of = by.entry((addr.to_canonical(), row.sport)).or_default();
+        if let Some(here) = s.local(facts) {
+            let of = by.entry(here).or_default();
             of.extend(s.judged_turnarounds().filter(|t| t.pid > 0));
         }
     }
-    let one = |(end, mut of): ((IpAddr, u16), Vec<&TurnaroundRow>)| {
+    let one = |(here, mut of): (SocketAddr, Vec<&TurnaroundRow>)| {
         of.sort_by_key(|t| t.read_ns);
-        of_server(facts, SocketAddr::from(end), &of)
+        of_server(facts, here, &of)
     };
     by.into_iter().filter_map(one).max_by_key(|r| r.waited)
 }

@@ -1,5 +1,7 @@
 //! Sockets with turns: which end each is, whether it speaks in turns, and its times.
 
+use std::net::SocketAddr;
+
 use rustc_hash::FxHashMap;
 
 use super::parts::Parts;
@@ -61,6 +63,10 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
 }
 
 impl<'f> Socket<'f> {
+    /// Its own end; `None`: its address is not known.
+    pub(crate) fn local(&self, facts: &Facts) -> Option<SocketAddr> {
+        facts.connections.get(self.connection.0 as usize)?.local()
+    }
     /// Turnarounds that are one request's.
     pub(crate) fn judged_turnarounds(&self) -> impl Iterator<Item = &'f TurnaroundRow> + use<'f> {
         self.turnarounds.iter().filter(|r| !r.overlap)

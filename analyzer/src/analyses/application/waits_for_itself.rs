@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sockets::{Role, Socket};
-use crate::analyses::opens::lives;
+use crate::analyses::lives::lives;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::stat::nearest_rank;
@@ -47,13 +47,6 @@ pub struct WaitsForItself {
     pub unread: u64,
 }
 
-/// `address:port` of a connection's ends: own, remote.
-fn ends(facts: &Facts, c: ConnectionId) -> Option<(SocketAddr, SocketAddr)> {
-    let row = facts.connections.get(c.0 as usize)?;
-    let end = |a: Option<std::net::IpAddr>, port| Some(SocketAddr::new(a?.to_canonical(), port));
-    Some((end(row.saddr, row.sport)?, end(row.daddr, row.dport)?))
-}
-
 /// The one with most such answers.
 pub(super) fn waits_for_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<WaitsForItself> {
     if !facts.gaps.is_empty() {
@@ -61,7 +54,7 @@ pub(super) fn waits_for_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<
     }
     let mut answers: BTreeMap<SocketAddr, Vec<&TurnaroundRow>> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
-        if let Some((here, _)) = ends(facts, s.connection) {
+        if let Some(here) = s.local(facts) {
             answers.entry(here).or_default().extend(s.judged_turnarounds());
         }
     }
@@ -73,7 +66,7 @@ pub(super) fn waits_for_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<
     // Processes that serve at each end, and ends that processes ask.
     let mut serves: FxHashMap<SocketAddr, FxHashSet<i32>> = FxHashMap::default();
     for s in sockets.iter().filter(|s| s.role == Role::Server) {
-        if let Some((here, _)) = ends(facts, s.connection) {
+        if let Some(here) = s.local(facts) {
             let of = s.judged_turnarounds().map(|t| facts.process(t.pid));
             serves.entry(here).or_default().extend(of);
         }
@@ -95,9 +88,7 @@ pub(super) fn waits_for_itself(facts: &Facts, sockets: &[Socket<'_>]) -> Option<
         .iter()
         .filter(|r| r.role().0 == Role::Client && r.pid > 0)
     {
-        let Some((_, to)) = ends(facts, row.connection) else {
-            continue;
-        };
+        let Some(to) = row.remote() else { continue };
         asks.insert((facts.process(row.pid), to));
         let life = lives.get(&row.connection).copied().unwrap_or_default();
         if let Some(stood) = life.stood {

@@ -11,11 +11,10 @@ use std::net::IpAddr;
 
 use crate::facts::Facts;
 use crate::name::Name;
+use crate::reconstruct::ETH_P_ARP;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::neighbours::tables::NeighbourRow;
 
-/// ETH_P_ARP.
-const ARP: u16 = 0x806;
 /// NUD_INCOMPLETE and NUD_FAILED (include/net/neighbour.h).
 const UNRESOLVED: u8 = 0x01 | 0x20;
 /// A packet is to be sent to it.
@@ -88,7 +87,7 @@ impl Entry {
 
 /// Of a group's rows.
 pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
-    let times = rows.iter().filter(|r| r.protocol == ARP).map(|r| r.time_ns);
+    let times = rows.iter().filter(|r| r.protocol == ETH_P_ARP).map(|r| r.time_ns);
     let (first, last) = (times.clone().min()?, times.clone().max()?);
     let mut entries: BTreeMap<(IpAddr, Name), Entry> = BTreeMap::new();
     for r in facts.neighbours.iter().filter(|r| r.address.is_ipv4()) {

@@ -12,21 +12,17 @@ use std::net::IpAddr;
 
 use super::group::Group;
 use super::reasons::UNRESOLVED;
+use super::rerouted::few;
 use crate::analyses::verdict::counted;
 use crate::facts::Facts;
 use crate::reconstruct::neighbours::tables::NeighbourRow;
 use crate::routes::Route;
-use crate::snapshots::{field, number};
+use crate::snapshots::number;
 
 /// A packet too many waited for a neighbour.
 const TOO_MANY: &str = "NEIGH_QUEUEFULL";
-/// RTN_UNICAST, RT_TABLE_LOCAL.
-const UNICAST: u64 = 1;
-const LOCAL: &str = "255";
 /// Routes that are looked at.
 const LOOKED_AT: usize = 64;
-/// Addresses that are named.
-const NAMED: usize = 3;
 
 /// Of a group's packets, in words that stand before what is said of them.
 pub(super) fn covered(facts: &Facts, group: &Group) -> Option<String> {
@@ -39,10 +35,9 @@ pub(super) fn covered(facts: &Facts, group: &Group) -> Option<String> {
         .iter()
         .filter(|r| r.what == "routes" && r.end && !r.start);
     let new = routes.filter_map(|r| {
-        let route = Route::read(&r.line)?;
-        let connected = route.kind == UNICAST && route.via.is_none() && field(&r.line, "table") != Some(LOCAL);
+        let route = Route::onward(&r.line)?;
         let (to, dev) = (route.to?, devices.name(route.netns, number(&r.line, "ifindex")?)?);
-        connected.then(|| (route, to, dev.to_owned()))
+        route.via.is_none().then(|| (route, to, dev.to_owned()))
     });
     let mut new: Vec<_> = new.collect();
     new.sort_by(|a, b| (&a.2, a.1).cmp(&(&b.2, b.1)));
@@ -77,14 +72,10 @@ fn words(facts: &Facts, route: &Route, (net, bits): (IpAddr, u8), dev: &str) -> 
     }
     let start = facts.capture.start_ns.unwrap_or(0);
     let from = since.values().min()?.saturating_sub(start) as f64 / 1e9;
-    let named: Vec<String> = since.keys().take(NAMED).map(IpAddr::to_string).collect();
-    let others = match since.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        n => format!(" and {n} more"),
-    };
+    let named: Vec<String> = since.keys().map(IpAddr::to_string).collect();
     Some(format!(
-        "from {from:.3} s on what is for {}{others} is looked for on {dev}, where nobody has these addresses: meanwhile their host got the route `{net}/{bits} dev {dev}`, which covers them; before, {} with them had data",
-        named.join(", "),
+        "from {from:.3} s on what is for {} is looked for on {dev}, where nobody has these addresses: meanwhile their host got the route `{net}/{bits} dev {dev}`, which covers them; before, {} with them had data",
+        few(&named),
         counted(connections, "connection", "connections"),
     ))
 }

@@ -32,9 +32,7 @@ const MOST: f64 = 0.8;
 const SERVED: usize = 3;
 /// Hosts and servers named.
 const NAMED: usize = 2;
-/// RTN_UNICAST, RT_TABLE_LOCAL, RTPROT_RA.
-const UNICAST: u64 = 1;
-const LOCAL: &str = "255";
+/// RTPROT_RA.
 const BY_RA: &str = "9";
 
 /// From one host to another.
@@ -242,7 +240,6 @@ fn came(facts: &Facts, pairs: &BTreeSet<Pair>, gateway: Option<u64>) -> Option<C
             .iter()
             .filter(|r| r.what == "routes" && r.end && !r.start)
     };
-    let read = |line: &str| Route::read(line).filter(|r| r.kind == UNICAST && field(line, "table") != Some(LOCAL));
     let old = || {
         facts
             .snapshots
@@ -258,9 +255,11 @@ fn came(facts: &Facts, pairs: &BTreeSet<Pair>, gateway: Option<u64>) -> Option<C
         let theirs = |(from, to): &Pair| facts.spaces.of_address(*from) == Some(r.netns) && r.length(*to).is_some();
         pairs.iter().any(theirs) && r.via.and_then(|via| facts.spaces.of_address(via)) == Some(gateway)
     };
-    let (line, route) = new().find_map(|r| Some((&r.line, read(&r.line).filter(leads)?)))?;
+    let (line, route) = new().find_map(|r| Some((&r.line, Route::onward(&r.line).filter(leads)?)))?;
     let like = |r: &Route| (r.to, r.via, r.v6) == (route.to, route.via, route.v6);
-    let namespaces: BTreeSet<u64> = new().filter_map(|r| Some(read(&r.line).filter(like)?.netns)).collect();
+    let namespaces: BTreeSet<u64> = new()
+        .filter_map(|r| Some(Route::onward(&r.line).filter(like)?.netns))
+        .collect();
     let by_ra = route.v6 && field(line, "protocol") == Some(BY_RA);
     let counter = facts
         .counters
@@ -277,7 +276,7 @@ fn came(facts: &Facts, pairs: &BTreeSet<Pair>, gateway: Option<u64>) -> Option<C
 }
 
 /// `a, b and 3 more`
-fn few(of: &[String]) -> String {
+pub(super) fn few(of: &[String]) -> String {
     let said: Vec<&str> = of.iter().take(NAMED).map(String::as_str).collect();
     match of.len().saturating_sub(NAMED) {
         0 => said.join(" and "),

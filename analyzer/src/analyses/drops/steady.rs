@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::group::Group;
 use super::reasons::RULES;
-use crate::analyses::opens::lives;
+use crate::analyses::lives::lives;
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;

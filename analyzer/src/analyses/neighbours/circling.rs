@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::drops::{BRIDGE_NS, LINK_HEADERS};
 use crate::reconstruct::skb::tables::HopRow;
 
 /// Fewest frames that went round, and for how long at least: a tree that is being made lets some by.
@@ -23,9 +24,6 @@ const FRAMES: u64 = 10;
 const LEAST_NS: i64 = 100_000_000;
 /// Arrivals at a port for each device of its name: one more is a loop.
 const EACH: u64 = 2;
-/// Longest time for which a bridge has a frame, ns; and lengths of a link header, and with a VLAN tag.
-const BRIDGE_NS: i64 = 1_000_000;
-const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 /// Frames that are followed at a time, and how long one may lie in the queue of a port, ns.
 const MANY: usize = 200_000;
 const LONG_NS: i64 = 2_000_000_000;

@@ -13,10 +13,10 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::lives::lives;
 use super::shut::Syns;
 use crate::analyses::drops::reasons::RULES;
 use crate::analyses::drops::{place, text};
+use crate::analyses::lives::lives;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};

@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::lives::{By, Life, lives};
+use crate::analyses::lives::{By, Life, lives};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::tcp::role::{Role, RoleBy};

@@ -13,10 +13,8 @@ use super::unrouted::{self, By};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
+use crate::reconstruct::ETH_P_ARP;
 use crate::reconstruct::whose::{Carries, Known, Owner, Whose};
-
-/// ETH_P_ARP.
-const ARP: u16 = 0x806;
 
 /// What is said of a TCP segment that UDP had no socket for: it was inside a tunnel.
 const NO_TUNNEL: &str = "a tunnel's packet with a TCP segment in it came to a host that has no such tunnel: no socket for its outer UDP port";
@@ -120,7 +118,7 @@ impl Freed {
             };
             row.owner = skb.and_then(|s| whose.packet(s)).or_else(meant_for).or(row.owner);
             // A call that sends a datagram asks for a neighbour first: that frame is nobody's.
-            row.owner = row.owner.filter(|_| row.protocol != ARP);
+            row.owner = row.owner.filter(|_| row.protocol != ETH_P_ARP);
             let segment = row.owner.is_some_and(|o| {
                 matches!(
                     o.carries,

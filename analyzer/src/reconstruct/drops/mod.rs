@@ -32,7 +32,7 @@ mod unjoined;
 mod unrouted;
 
 pub use freed::Freed;
-pub use otherhost::{Hindsight, TAPPED};
+pub use otherhost::{BRIDGE_NS, Hindsight, LINK_HEADERS, TAPPED};
 pub use reasons::{CHECKSUM, OBEYED};
 pub use repair::Repair;
 pub use rules::{in_words, is_no_packet, judge, ran_out};

@@ -32,11 +32,11 @@ use crate::reconstruct::transmit::tables::TxRow;
 use crate::snapshots::devices::Devices;
 
 /// Longest time for which a bridge has a frame, ns: it hands it on in one run.
-pub(super) const BRIDGE_NS: i64 = 1_000_000;
+pub const BRIDGE_NS: i64 = 1_000_000;
 /// Steps looked at for a copy's original.
 const STEPS: usize = 64;
 /// A link header, and one with a VLAN tag that was put in or taken out.
-const LINK_HEADERS: [u32; 3] = [0, 14, 18];
+pub const LINK_HEADERS: [u32; 3] = [0, 14, 18];
 
 /// Frames of a connection that a device saw and that arrived as another copy, for each that was sent again: it only listens.
 const COPIES: u64 = 4;

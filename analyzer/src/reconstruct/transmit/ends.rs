@@ -4,13 +4,11 @@ use super::tracker::{TCP_PROTOCOLS, Transmits};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::Event;
+use crate::reconstruct::ETH_P_ARP;
 use crate::reconstruct::datagrams::one_datagram;
 use crate::reconstruct::skb::tables::SkbClass;
 
 const IPPROTO_UDP: u16 = 17;
-/// Ethertype of ARP: a request sent from inside a send call is not its payload.
-const ETH_P_ARP: u16 = 0x0806;
-
 /// What a call that may send returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Returned {

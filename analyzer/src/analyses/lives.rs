@@ -9,7 +9,7 @@ use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, ESTABLISHED, FIN_WAIT1}
 
 /// How one ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(super) enum By {
     /// By a call of this end.
     Own,
     /// By the peer's FIN.
@@ -20,14 +20,14 @@ pub(crate) enum By {
 
 /// Of one end.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Life {
+pub(super) struct Life {
     /// ESTABLISHED.
-    pub(crate) stood: Option<i64>,
+    pub(super) stood: Option<i64>,
     /// The first state behind that.
-    pub(crate) ended: Option<(i64, By)>,
+    pub(super) ended: Option<(i64, By)>,
 }
 
-pub(crate) fn lives(facts: &Facts) -> FxHashMap<ConnectionId, Life> {
+pub(super) fn lives(facts: &Facts) -> FxHashMap<ConnectionId, Life> {
     let mut lives: FxHashMap<ConnectionId, Life> = FxHashMap::default();
     for s in facts.tcp_states.iter().filter(|s| s.kind == "sock") {
         let of = lives.entry(s.connection).or_default();
