@@ -10,15 +10,14 @@ use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 
 const S: i64 = 1_000_000_000;
 const EHOSTUNREACH: i32 = 113;
-const PROXY: i32 = 42;
+pub(super) const PROXY: i32 = 42;
 
-fn turnaround(start_ns: i64, send_ns: i64) -> TurnaroundRow {
+pub(super) fn turnaround(start_ns: i64, send_ns: i64) -> TurnaroundRow {
     crate::testing::turnaround(0, PROXY, (start_ns, send_ns))
 }
 
-/// Ten seconds of a proxy at 10.0.0.1:80: it works by 10.0.0.3:8080, forty times, and tries 10.0.0.2:8080, which no neighbour answers for, seven times at once every two seconds.
-fn facts() -> Facts {
-    let one: OpenRow = refused(1, 1).opens[0].clone();
+/// Ten seconds of a proxy at 10.0.0.1:80 that did nothing yet, and an attempt as another would have it.
+pub(super) fn proxy() -> (Facts, OpenRow) {
     let mut f = Facts::empty();
     f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
     (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(10 * S));
@@ -26,6 +25,12 @@ fn facts() -> Facts {
     (row.saddr, row.sport) = (Some([10, 0, 0, 1].into()), 80);
     (row.daddr, row.dport) = (Some([10, 0, 0, 9].into()), 40_000);
     crate::testing::tcp::born(&mut f, row, 3);
+    (f, refused(1, 1).opens[0].clone())
+}
+
+/// Ten seconds of a proxy at 10.0.0.1:80: it works by 10.0.0.3:8080, forty times, and tries 10.0.0.2:8080, which no neighbour answers for, seven times at once every two seconds.
+fn facts() -> Facts {
+    let (mut f, one) = proxy();
     let attempt = |n: u32, last: u8, start_ns: i64, took: i64, end: OpenEnd| OpenRow {
         connection: Some(ConnectionId(n)),
         to: Some(([10, 0, 0, last].into(), 8080)),

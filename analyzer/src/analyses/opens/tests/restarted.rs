@@ -1,30 +1,17 @@
 //! Checks of a server that is down for a time.
 
-use super::scans::{facts as refused, told};
+use super::pooled::{PROXY, proxy, turnaround};
+use super::scans::told;
 use crate::analyses::opens::aside::{Aside, asides};
 use crate::analyses::verdict::Tone;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 
 const S: i64 = 1_000_000_000;
-const PROXY: i32 = 42;
-
-fn turnaround(start_ns: i64, send_ns: i64) -> TurnaroundRow {
-    crate::testing::turnaround(0, PROXY, (start_ns, send_ns))
-}
-
 /// Ten seconds of a proxy at 10.0.0.1:80 that checks 10.0.0.2:8080 each 500 ms, in vain from 4 s to 6 s, and works by 10.0.0.3:8080 all the time.
 fn facts() -> Facts {
-    let one: OpenRow = refused(1, 1).opens[0].clone();
-    let mut f = Facts::empty();
-    f.capture.events.insert("sock:inet_sock_set_state".into(), 1);
-    (f.capture.start_ns, f.capture.end_ns) = (Some(0), Some(10 * S));
-    let mut row = crate::testing::tcp::connection(0);
-    (row.saddr, row.sport) = (Some([10, 0, 0, 1].into()), 80);
-    (row.daddr, row.dport) = (Some([10, 0, 0, 9].into()), 40_000);
-    crate::testing::tcp::born(&mut f, row, 3);
+    let (mut f, one) = proxy();
     let attempt = |n: u32, last: u8, start_ns: i64, end: OpenEnd| OpenRow {
         connection: Some(ConnectionId(n)),
         to: Some(([10, 0, 0, last].into(), 8080)),

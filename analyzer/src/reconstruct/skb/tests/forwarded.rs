@@ -54,16 +54,22 @@ fn from_the_reception_to_the_queue() {
     assert_eq!(f.skbs.len(), 2);
 }
 
-/// All packets of a batch (GRO) are received before the first one goes on: what the first took is not the second one's, too, nor
-/// what one took that a rule dropped.
-#[test]
-fn what_others_had_of_the_cpu_is_theirs() {
+/// Three packets that are received before the first one goes on.
+fn batch() -> Script {
     let mut s = script();
     run(&mut s, T - 1_000);
     came(&mut s, T, A);
     came(&mut s, T + 200, B);
     came(&mut s, T + 400, B + 0x1000);
     queued(&mut s, (T + 600_400, 0), A);
+    s
+}
+
+/// All packets of a batch (GRO) are received before the first one goes on: what the first took is not the second one's, too, nor
+/// what one took that a rule dropped.
+#[test]
+fn what_others_had_of_the_cpu_is_theirs() {
+    let mut s = batch();
     left(&mut s, T + 601_000, A);
     let rule = [("skbaddr", N(B)), ("protocol", N(0x800))];
     s.ev(T + 1_201_600, 0, Ctx::Soft(1), "skb:kfree_skb", &rule);
@@ -107,12 +113,7 @@ fn what_waited_is_none() {
 /// The rules of PREROUTING are walked for all of a batch before its first packet goes on; the next batch begins behind it.
 #[test]
 fn a_batch_is_told_evenly() {
-    let mut s = script();
-    run(&mut s, T - 1_000);
-    came(&mut s, T, A);
-    came(&mut s, T + 200, B);
-    came(&mut s, T + 400, B + 0x1000);
-    queued(&mut s, (T + 600_400, 0), A);
+    let mut s = batch();
     queued(&mut s, (T + 610_400, 0), B);
     queued(&mut s, (T + 630_401, 0), B + 0x1000);
     came(&mut s, T + 640_000, B + 0x2000);
