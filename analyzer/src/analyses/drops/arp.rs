@@ -87,21 +87,21 @@ impl Entry {
 
 /// Of a group's rows.
 pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
-    let times = rows.iter().filter(|r| r.protocol == ETH_P_ARP).map(|r| r.time_ns);
-    let (first, last) = (times.clone().min()?, times.clone().max()?);
+    let frames = rows.iter().filter(|r| r.protocol == ETH_P_ARP);
+    let mut times: Vec<i64> = frames.map(|r| r.time_ns).collect();
+    times.sort_unstable();
+    let (first, last) = (*times.first()?, *times.last()?);
     let mut entries: BTreeMap<(IpAddr, Name), Entry> = BTreeMap::new();
     for r in facts.neighbours.iter().filter(|r| r.address.is_ipv4()) {
         entries.entry((r.address, r.dev)).or_default().row(r);
     }
     let start = facts.capture.start_ns.unwrap_or(0);
-    let mut sorted: Vec<i64> = times.clone().collect();
-    sorted.sort_unstable();
     let meanwhile = |(from, to, _): &Spell| {
         let until = to.unwrap_or(i64::MAX);
         let begins = *from >= first.saturating_sub(BEFORE_NS) && *from <= last.saturating_add(FAILS_NS);
         // Of questions that came through all the time none was among these.
         let within =
-            sorted.partition_point(|t| *t < from.saturating_sub(FAILS_NS)) < sorted.partition_point(|t| *t <= until);
+            times.partition_point(|t| *t < from.saturating_sub(FAILS_NS)) < times.partition_point(|t| *t <= until);
         begins && within
     };
     let mut silent: Vec<(u64, Silent)> = vec![];
@@ -114,23 +114,23 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
         match entry.answered {
             false => nobody += u64::from(of.next().is_some()),
             true => {
-                let Some(longest) = of.max_by_key(|s| s.2) else {
+                let Some(most) = of.max_by_key(|s| s.2) else {
                     continue;
                 };
                 let told = Silent {
                     address: address.to_string(),
                     dev: dev.text().into_owned(),
-                    from_ns: longest.0.saturating_sub(start),
-                    to_ns: longest.1.map(|to| to.saturating_sub(start)),
+                    from_ns: most.0.saturating_sub(start),
+                    to_ns: most.1.map(|to| to.saturating_sub(start)),
                 };
-                silent.push((longest.2, told));
+                silent.push((most.2, told));
             }
         }
     }
     let others = (silent.len() as u64).saturating_sub(1);
     silent.sort_by_key(|s| std::cmp::Reverse(s.0));
     Some(Arp {
-        frames: times.count() as u64,
+        frames: times.len() as u64,
         silent: silent.into_iter().next().map(|s| s.1),
         others,
         nobody,

@@ -4,7 +4,7 @@
 //! before   172.20.5.11 answers, by the gateway              routes   default via 10.40.2.1
 //! then     ARP for 172.20.5.11 on br-7f3ac1, no answer       routes   172.20.0.0/16 dev br-7f3ac1 (new), default via 10.40.2.1
 //! ```
-//! Needs `drops` for want of a neighbour, `neighbours`, `connections`, and of the snapshots routes of both times and links. Must not be told where the device has answered for one of them, where they were not reached before, or
+//! Needs `drops` for want of a neighbour, `neighbours`, `connections`, `tcp_states`, and of the snapshots routes of both times and links. Must not be told where the device has answered for one of them, where they were not reached before, or
 //! where the route was there at the begin.
 
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ use std::net::IpAddr;
 use super::group::Group;
 use super::reasons::UNRESOLVED;
 use super::rerouted::few;
+use crate::analyses::lives::lives;
 use crate::analyses::verdict::counted;
 use crate::facts::Facts;
 use crate::reconstruct::neighbours::tables::NeighbourRow;
@@ -55,7 +56,11 @@ fn words(facts: &Facts, route: &Route, (net, bits): (IpAddr, u8), dev: &str) -> 
     }
     let valid = |r: &&NeighbourRow| [r.before, r.after].into_iter().flatten().any(|h| h.valid().is_some());
     asked.retain(|_, rows| !rows.iter().any(valid));
-    // Who was heard of before they were looked for there.
+    if asked.is_empty() {
+        return None;
+    }
+    // Who had a connection before they were looked for there.
+    let lives = lives(facts);
     let mut since: BTreeMap<IpAddr, i64> = BTreeMap::new();
     let mut connections = 0u64;
     for c in &facts.connections {
@@ -65,7 +70,9 @@ fn words(facts: &Facts, route: &Route, (net, bits): (IpAddr, u8), dev: &str) -> 
         let Some(first) = asked.get(&address).and_then(|rows| rows.first()) else {
             continue;
         };
-        if c.first_ns < first.time_ns && c.bytes_in > 0 {
+        let life = lives.get(&c.connection).copied().unwrap_or_default();
+        let stood = life.stood.map_or(c.born.is_none(), |at| at < first.time_ns);
+        if stood && c.first_ns < first.time_ns && c.bytes_in > 0 {
             connections += 1;
             since.insert(address, first.time_ns);
         }
@@ -74,7 +81,7 @@ fn words(facts: &Facts, route: &Route, (net, bits): (IpAddr, u8), dev: &str) -> 
     let from = since.values().min()?.saturating_sub(start) as f64 / 1e9;
     let named: Vec<String> = since.keys().map(IpAddr::to_string).collect();
     Some(format!(
-        "from {from:.3} s on what is for {} is looked for on {dev}, where nobody has these addresses: meanwhile their host got the route `{net}/{bits} dev {dev}`, which covers them; before, {} with them had data",
+        "from {from:.3} s on what is for {} is looked for on {dev}, where nobody has these addresses: meanwhile their host got the route `{net}/{bits} dev {dev}`, which covers them; before, {} with them stood",
         few(&named),
         counted(connections, "connection", "connections"),
     ))

@@ -83,7 +83,7 @@ pub struct Group {
     pub membership: Option<u64>,
     /// ARP frames among them, and neighbours that were not resolved meanwhile; the latter inferred.
     pub arp: Option<Arp>,
-    /// Of packets that a rule dropped: those of transfers that lost some all along and go on; inferred.
+    /// Of packets that a rule dropped: those of transfers that got on as fast all along and go on; inferred.
     pub steady: Option<Steady>,
     /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port, the way of these packets.
     pub meanwhile: Option<String>,

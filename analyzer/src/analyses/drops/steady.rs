@@ -43,12 +43,15 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
     if group.reason != RULES || !facts.gaps.is_empty() {
         return None;
     }
-    let mut by: BTreeMap<ConnectionId, Vec<i64>> = BTreeMap::new();
+    let mut by: BTreeMap<ConnectionId, u64> = BTreeMap::new();
     for d in rows {
         let data = d.owner.filter(|o| o.carries == Carries::Data);
         if let Some(c) = data.and_then(|o| o.connection) {
-            by.entry(c).or_default().push(d.time_ns);
+            *by.entry(c).or_default() += 1;
         }
+    }
+    if by.is_empty() {
+        return None;
     }
     let (start, length) = (facts.capture.start_ns?, facts.capture.duration_ns.max(1));
     let part = |t: i64| {
@@ -84,9 +87,9 @@ pub(super) fn steady(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<
         let asked = ends.into_iter().flatten().any(|c| asked.contains(&c));
         stands && row.born.is_none() && one_way && gets_on(c) && !asked
     });
-    let (most, _) = by.iter().max_by_key(|(_, times)| times.len())?;
+    let (most, _) = by.iter().max_by_key(|(_, n)| **n)?;
     Some(Steady {
-        count: by.values().map(|times| times.len() as u64).sum(),
+        count: by.values().sum(),
         most: facts.connections.get(most.0 as usize).map_or_else(String::new, label),
         others: by.len() as u64 - 1,
     })

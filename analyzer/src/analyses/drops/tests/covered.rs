@@ -58,9 +58,14 @@ fn a_new_network_over_old_hosts_is_told_first() {
         ("routes", SnapshotWhen::Start, OLD),
         ("routes", SnapshotWhen::End, &[OLD, NEW].concat()),
     ];
-    let says = "From 4.000 s on what is for 172.20.5.11 is looked for on br-7f, where nobody has these addresses: meanwhile their host got the route `172.20.0.0/16 dev br-7f`, which covers them; before, 1 connection with them had data";
+    let says = "From 4.000 s on what is for 172.20.5.11 is looked for on br-7f, where nobody has these addresses: meanwhile their host got the route `172.20.0.0/16 dev br-7f`, which covers them; before, 1 connection with them stood";
     let l = line(&facts(&lists, true));
     assert!(l.sentence.starts_with(says) && l.names_cause && l.tone == Tone::Bad, "{}", l.sentence);
+    // One that stood later than it was looked for there.
+    let mut f = facts(&lists, true);
+    f.connections[0].born = Some(3);
+    f.tcp_states.push(crate::testing::tcp::state(0, crate::reconstruct::tcp::states::ESTABLISHED, 5 * S));
+    assert!(!line(&f).sentence.contains("looked for"));
     // Nobody had heard of it before; the route was there; the device has answered for it.
     assert!(!line(&facts(&lists, false)).sentence.contains("looked for"));
     let mut both = lists;
