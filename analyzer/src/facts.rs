@@ -36,7 +36,7 @@ use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
 use crate::reconstruct::transmit::tables::{TX, TxRow};
-use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, Spent};
+use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, RefusedSend, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
@@ -111,6 +111,8 @@ pub struct Facts {
     pub halts: FxHashMap<ConnectionId, Vec<Halt>>,
     /// The last send on each TCP socket that an event names.
     pub last_sends: FxHashMap<ConnectionId, LastSend>,
+    /// Sends on TCP sockets that a full buffer refused, by socket and time.
+    pub refused_sends: Vec<RefusedSend>,
     /// What threads of programs gave to and took from their devices (tun).
     pub by_program: Vec<ByProgram>,
     /// Packets that netfilter gave to a program and that went on when it had said so (NFQUEUE), in time order.

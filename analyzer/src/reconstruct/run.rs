@@ -240,13 +240,9 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     let reads = tcp.sockets.reads();
     let connections = tcp.sockets.all.into_iter().map(|s| {
         let mut row = s.row;
-        row.bytes_in += rx.unshown_bytes.get(&row.connection).copied().unwrap_or(0);
-        row.bytes_in -= rx
-            .dropped_bytes
-            .get(&row.connection)
-            .copied()
-            .unwrap_or(0)
-            .min(row.bytes_in);
+        let of = |bytes: &FxHashMap<_, u64>| bytes.get(&row.connection).copied().unwrap_or(0);
+        let (unshown, dropped) = (of(&rx.unshown_bytes), of(&rx.dropped_bytes));
+        row.bytes_in = (row.bytes_in + unshown).saturating_sub(dropped);
         row.retransmits = row.retransmits.or(retransmits_recorded.then_some(0));
         row
     });
@@ -338,6 +334,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         behind: tx.behind,
         halts: tx.halts,
         last_sends: tx.last_sends,
+        refused_sends: tx.refused,
         by_program: identity.programs,
         reinjected: identity.reinjected,
         forwarded: identity.forwarded,

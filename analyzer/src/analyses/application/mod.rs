@@ -31,6 +31,7 @@ mod holds;
 mod itself;
 mod kept;
 mod left;
+mod left_unread;
 mod limits;
 mod long_work;
 mod metered;
@@ -71,6 +72,7 @@ pub use held::Held;
 pub use holds::Holds;
 pub use itself::ByItself;
 pub use kept::Kept;
+pub use left_unread::LeftUnread;
 pub use limits::Limit;
 pub use long_work::LongWork;
 pub use metered::Metered;
@@ -145,6 +147,8 @@ pub struct Application {
     pub awaited_end: Option<AwaitedEnd>,
     /// A server whose threads wait for requests that only they could answer.
     pub waits_for_itself: Option<WaitsForItself>,
+    /// A reader that left data in its sockets until more came.
+    pub left_unread: Option<LeftUnread>,
     /// A server all of whose processes were replaced at once.
     pub replaced: Option<Replaced>,
     /// Requests of clients that got no answer, the longest first.
@@ -274,6 +278,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         awaited_peer: awaited_peer::awaited_peer(facts, &all),
         awaited_end: awaited_end::awaited_end(facts, &all),
         waits_for_itself: waits_for_itself::waits_for_itself(facts, &all),
+        left_unread: left_unread::left_unread(facts),
         replaced: replaced::replaced(facts, &all),
         one_line: one_line::one_line(facts, &all),
         silence: silence::silence(facts),

@@ -34,6 +34,7 @@ mod corked;
 mod initial;
 mod inside_tcp;
 mod marked;
+mod naps;
 mod own_line;
 mod paced;
 mod peer;
@@ -62,6 +63,7 @@ pub use vanished::Vanished;
 pub use initial::{Initial, Rounds};
 pub use inside_tcp::{Inside, InsideTcp};
 pub use marked::Marked;
+pub use naps::Naps;
 pub use paced::Paced;
 pub use peer::PeerPart;
 pub(crate) use peer::Peers;
@@ -131,6 +133,8 @@ pub struct Transmit {
     pub black_hole: Option<BlackHole>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
+    /// The program that slept longest for a time of its own when its socket took no more.
+    pub naps: Option<Naps>,
     /// The connection with most segments that carry next to nothing, one way.
     pub tiny: Option<Tiny>,
     /// Device to ACK by remote address, of solid segments never sent again.
@@ -205,6 +209,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         others: counts.others.into_iter().map(|(k, n)| (k.word(), n)).collect(),
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
         blocked: blocked::blocked(facts),
+        naps: naps::naps(facts),
         tiny: tiny::tiny(facts),
         late_acks: acks::late(facts),
         corked: corked::corked(facts),

@@ -331,6 +331,7 @@ pub(in crate::analyses) fn causes(t: &Transmit) -> Vec<String> {
     let of_rate = most(&|s| s.paced.map(|_| bytes(s))).and_then(paced);
     let of_tunnel = super::inside_tcp::inside_tcp(t);
     let of_queues = of_tunnel.into_iter().chain(t.blocked.as_ref().map(blocked));
+    let of_queues = t.naps.as_ref().map(super::naps::naps).into_iter().chain(of_queues);
     let of_queues = of_queues
         .chain(corked(t))
         .chain(own_line(t))

@@ -9,6 +9,7 @@ use super::awaited_peer::awaited_peer;
 use super::behind;
 use super::doing::doing;
 use super::itself::itself;
+use super::left_unread::left_unread;
 use super::one_line::one_line;
 use super::paused::paused;
 use super::place::{let_go_too, place_words};
@@ -346,6 +347,7 @@ pub(super) fn causes(a: &Application) -> Vec<String> {
     let peer = a.awaited_peer.as_ref().map(awaited_peer);
     let all = [
         a.waits_for_itself.as_ref().map(waits_for_itself),
+        a.left_unread.as_ref().map(left_unread),
         peer,
         a.awaited_end.as_ref().map(awaited_end),
         gone.map(replaced),

@@ -10,6 +10,7 @@ use super::device::Device;
 use super::flow::{Flow, Of, Shared, bare, came_in};
 use super::order::{doubted, in_order};
 use super::packet::Packet;
+use super::refused::refused;
 use super::routes::{Inputs, Transmit};
 use super::sends::{Call, sends};
 use super::stages::{Stage, StageTimes};
@@ -122,6 +123,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         rows: in_order(&parts),
         sends: sent,
         last_sends: t.sends.last,
+        refused: refused(t.sends.refusals, inputs.threads),
         once,
         again,
         behind,

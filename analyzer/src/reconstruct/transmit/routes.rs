@@ -32,6 +32,7 @@ use super::ends::Returned;
 use super::halts::Halt;
 use super::held::Once;
 use super::ledger;
+use super::refused::RefusedSend;
 use super::room::WAIT_CALLS;
 use super::sends::{LastSend, SEND_CALLS, Send};
 use super::tables::TxRow;
@@ -89,6 +90,8 @@ pub struct Transmit {
     pub sends: Vec<Send>,
     /// The last of them on each socket.
     pub last_sends: FxHashMap<ConnectionId, LastSend>,
+    /// Sends that a full buffer refused.
+    pub refused: Vec<RefusedSend>,
     /// What held each socket, each moment counted once.
     pub once: FxHashMap<ConnectionId, Once>,
     /// (row of `retransmits`, segments of its frame), ascending.

@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::refused::Refusals;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::Event;
@@ -114,6 +115,8 @@ pub(super) struct Sends {
     pub(super) calls: Vec<Call>,
     /// By socket.
     pub(super) last: FxHashMap<ConnectionId, LastSend>,
+    /// Those that a full buffer refused, by socket.
+    pub(super) refusals: FxHashMap<ConnectionId, Refusals>,
     pub(super) appends: FxHashMap<ConnectionId, Vec<Append>>,
     pub(super) threads: FxHashMap<i32, Thread>,
 }
@@ -201,6 +204,10 @@ impl Sends {
         });
         let total = u32::try_from(ret).unwrap_or(0);
         if let Some(c) = connection.filter(|_| link == Confidence::Certain) {
+            if ret < 0 || self.refusals.contains_key(&c) {
+                let begun = enter.map_or(e.ts, |x| x.1);
+                self.refusals.entry(c).or_default().sent(e.pid, (begun, e.ts), ret);
+            }
             let asked = marks.first().map_or(0, |m| u32::try_from(m.left).unwrap_or(0));
             let of = self.last.entry(c).or_default();
             *of = LastSend {

@@ -1,0 +1,71 @@
+//! Sends that a full send buffer refused (EAGAIN), and what their thread did until its next send on the same socket.
+//!
+//! In: ends of sends (`sock_send_length`, Linux 6.3 or later), sleeps of threads. Out: [`RefusedSend`]s where [`LEAST_NS`] or more passed until the next. A socket on which others sent meanwhile is nobody's to wait for.
+
+use rustc_hash::FxHashMap;
+
+use crate::facts::ConnectionId;
+use crate::name::Name;
+use crate::reconstruct::thread::Threads;
+
+/// What such a send returns.
+const EAGAIN: i32 = -11;
+/// Shortest time until the next one, ns.
+const LEAST_NS: i64 = 20_000_000;
+/// Kept of a socket.
+const MOST: usize = 4096;
+
+/// A send that was refused, and the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedSend {
+    /// The socket.
+    pub connection: ConnectionId,
+    /// The thread that sends.
+    pub pid: i32,
+    /// When it was refused.
+    pub at_ns: i64,
+    /// When the thread's next send on the socket began.
+    pub next_ns: i64,
+    /// The system call in which it slept longest between them, and how long.
+    pub slept: (Name, i64),
+}
+
+/// Those of a socket: (thread, refused, next).
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    open: Option<(i32, i64)>,
+    found: Vec<(i32, i64, i64)>,
+}
+
+impl Refusals {
+    /// A send that began then returned.
+    pub(super) fn sent(&mut self, pid: i32, (begun, ended): (i64, i64), ret: i32) {
+        if let Some((who, at)) = self.open.take()
+            && who == pid
+            && begun.saturating_sub(at) >= LEAST_NS
+            && self.found.len() < MOST
+        {
+            self.found.push((pid, at, begun));
+        }
+        self.open = (ret == EAGAIN).then_some((pid, ended));
+    }
+}
+
+/// With what their threads did meanwhile, in order.
+pub(super) fn refused(of: FxHashMap<ConnectionId, Refusals>, threads: &Threads) -> Vec<RefusedSend> {
+    let mut all: Vec<RefusedSend> = vec![];
+    for (connection, of) in of {
+        all.extend(of.found.iter().filter_map(|(pid, at_ns, next_ns)| {
+            let slept = threads.slept_in(*pid, *at_ns, *next_ns)?;
+            Some(RefusedSend {
+                connection,
+                pid: *pid,
+                at_ns: *at_ns,
+                next_ns: *next_ns,
+                slept: (slept.call, slept.ns),
+            })
+        }));
+    }
+    all.sort_unstable_by_key(|r| (r.connection, r.at_ns));
+    all
+}
