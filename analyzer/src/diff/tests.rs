@@ -5,6 +5,7 @@ mod answers;
 pub(super) mod asks;
 mod asks_udp;
 mod behind;
+mod beside_work;
 mod causes;
 mod clients;
 mod common;

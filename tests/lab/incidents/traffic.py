@@ -689,6 +689,40 @@ def serve_loop(port, processes=1, pause=0.0, send_buffer=0):
                 c.close()
 
 
+def serve_edge(port, chunk=4096):
+    """One event loop, edge-triggered, that reads once at each event: of what is longer the rest stays until more comes."""
+    listener = socket.create_server(("", port))
+    wait = select.epoll()
+    wait.register(listener, select.EPOLLIN)
+    clients, held = {}, {}
+    while True:
+        for fd, _ in wait.poll():
+            if fd == listener.fileno():
+                c = listener.accept()[0]
+                c.setblocking(False)
+                no_delay(c)
+                wait.register(c, select.EPOLLIN | select.EPOLLET)
+                clients[c.fileno()], held[c.fileno()] = c, b""
+                continue
+            c = clients[fd]
+            try:
+                part = c.recv(chunk)
+            except BlockingIOError:
+                continue
+            except OSError:
+                part = b""
+            if not part:
+                del clients[fd], held[fd]
+                c.close()
+                continue
+            held[fd] += part
+            while len(held[fd]) >= 16 and len(held[fd]) >= 16 + int(held[fd][:8]):
+                up, down = int(held[fd][:8]), int(held[fd][8:16])
+                held[fd] = held[fd][16 + up:]
+                if down:
+                    c.send(b"r" * down)
+
+
 def serve_datagrams(port, address="0.0.0.0", answer=0, mute=0, receive_buffer=0, pause=0.0, every=20, long=0, group="", at=""):
     """Takes datagrams (of a multicast group, joined `at` an address): answers them (each `long`th with `answer` bytes), never reads them (mute),
     or sleeps after each `every`th."""
@@ -1110,6 +1144,46 @@ def bulk(watch, host, port, congestion="", gap=0.0, reads=0, pace=0):
     except OSError as e:
         watch.errors[str(e)] += 1
     print("%.3f Mbit/s" % (n * 8e-6 / (time.time() - watch.started)))
+
+
+def players(watch, host, port, up=6000, down=300, gap=0.15, beat=0.6, threads=8):
+    """Each asks on its own connection, and says each `beat` seconds there that it lives, which nobody answers."""
+
+    def work(i):
+        s = connect(host, port)
+        time.sleep(i * beat / threads)
+
+        def beats():
+            while watch.runs():
+                time.sleep(beat)
+                s.sendall(b"%08d%08d" % (0, 0))
+
+        threading.Thread(target=beats, daemon=True).start()
+        while watch.runs():
+            at = time.time()
+            call(s, up, down)
+            watch.done("call", at)
+            time.sleep(gap)
+
+    together(threads, work)
+
+
+def pictures(watch, host, port, size=400000, every=0.4, nap=0.5, send_buffer=120000):
+    """Sends a picture each `every` seconds; where its socket takes no more it sleeps. How late each is sent whole."""
+    s, n = connect(host, port), 0
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+    s.setblocking(False)
+    while watch.runs():
+        due = watch.started + n * every
+        time.sleep(max(0, due - time.time()))
+        left = size
+        while left > 0 and watch.runs():
+            try:
+                left -= s.send(b"p" * left)
+            except BlockingIOError:
+                time.sleep(nap)
+        watch.times["picture"].append(time.time() - due)
+        n += 1
 
 
 def letters(watch, host, port, gap=0.0006):

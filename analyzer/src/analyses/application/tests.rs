@@ -19,6 +19,7 @@ mod held;
 mod holder;
 mod itself;
 mod kept;
+mod left_unread;
 mod limits;
 mod long_work;
 mod metered;

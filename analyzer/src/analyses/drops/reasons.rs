@@ -14,6 +14,8 @@ pub(crate) const OTHERHOST: &str = "OTHERHOST";
 /// No route to where it should go, when it was sent, and when it came in.
 pub(crate) const NO_ROUTE: &str = "IP_OUTNOROUTES";
 pub(crate) const NO_ROUTE_IN: &str = "IP_INNOROUTES";
+/// A bridge has no port to send it by.
+pub(crate) const NO_PORT: &str = "NO_TX_TARGET";
 /// Its neighbour did not answer.
 pub(crate) const UNRESOLVED: &str = "NEIGH_FAILED";
 

@@ -6,6 +6,7 @@ mod classes;
 mod corked;
 mod inside_tcp;
 mod named;
+mod naps;
 mod opened;
 mod own_line;
 mod peer;
@@ -370,8 +371,7 @@ fn next_to_nothing_in_each_segment_is_told() {
     let Outcome::Findings(t) = answer(&f) else { panic!() };
     assert_eq!(t.tiny, None);
     f.capture.events.insert("skb:skb_copy_datagram_iovec".into(), 1);
-    let Outcome::Findings(t) = answer(&f) else { panic!() };
-    let tiny = t.tiny.unwrap();
+    let tiny = answer(&f).findings().unwrap().tiny.clone().unwrap();
     assert_eq!((tiny.segments, tiny.p50_bytes, tiny.per_s), (1001, 1, 1001.0));
     let answered = |n: i64| crate::reconstruct::application::tables::ResponseRow {
         connection: ConnectionId(3),

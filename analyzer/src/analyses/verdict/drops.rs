@@ -7,7 +7,7 @@ use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, untold, ways};
-use crate::analyses::drops::reasons::{NO_ROUTE, NO_ROUTE_IN, QUEUE_FULL, RULES, UNRESOLVED};
+use crate::analyses::drops::reasons::{NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, UNRESOLVED};
 use crate::analyses::drops::{Drops, Group, OWNED, REFUSED, Steady};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
@@ -154,11 +154,13 @@ fn beside_work(g: &Group) -> bool {
     g.aside > 0 && nobodys(g) && g.count.saturating_sub(g.aside) <= FEW
 }
 
-/// No route, for IPv6 packets of nobody known, as where a host has an address of it and no way; or for one or two without data.
+/// No route, for IPv6 packets of nobody known, as where a host has an address of it and no way; no other port of a bridge, likewise; or for one or two without data, flooded ones among these.
 fn no_way(g: &Group) -> bool {
     let data = g.of.iter().any(|o| o.carries == "data");
-    let none = [NO_ROUTE, NO_ROUTE_IN].contains(&g.reason.as_str()) && !data && whole(g);
-    none && (g.count <= FEW || g.location.starts_with("ip6_") && g.owned == g.aside && g.count < MANY)
+    let reason = |of: &[&str]| of.contains(&g.reason.as_str());
+    let none = reason(&[NO_ROUTE, NO_ROUTE_IN, OTHERHOST, NO_PORT]) && !data && whole(g);
+    let nobodys = g.location.starts_with("ip6_") || reason(&[NO_PORT]);
+    none && (g.count <= FEW || nobodys && g.owned == g.aside && g.count < MANY)
 }
 
 /// One or two datagrams, each of which was answered by an ICMP message.
@@ -335,12 +337,8 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 false => said,
             };
             // What rules drop of packets whose senders and receivers are not known here may be what they are for.
-            let asked_whose = d
-                .groups
-                .iter()
-                .filter(|g| g.expected == Some(false) && !g.background)
-                .count();
-            let rules = asked_whose <= OWNED && lost.iter().all(strangers);
+            let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+            let rules = all().count() <= OWNED && lost.iter().all(strangers);
             let said = match &d.unmissed {
                 Some(u) => {
                     let all = lost.iter().all(|g| g.reason == RULES);
@@ -367,26 +365,26 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
             let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
             let told = |g: &Group| answered_at_once(g) && answered <= FEW;
-            // Each by itself; those that stand behind the first ones have no times, and are not known to be harmless.
-            let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-            let harmless = all().all(|g| {
-                let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
-                noise || by_rule(g) || told(g) || g.finds_rate.is_some() || all_along(g)
-            });
-            // One or two segments of sockets whose route went: what tears a network down does that.
-            let torn_down = d.lost <= FEW
-                && lost
-                    .iter()
-                    .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
             // Nor a few that a queue had no room for, as any queue has now and then.
             let queued = |g: &Group| {
                 let syns = g.of.iter().any(|l| l.carries == "syn");
                 let down = g.qdisc.as_deref() == Some(NOQUEUE);
                 g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
             };
-            let full = d.lost <= NOW_AND_THEN && lost.iter().all(queued);
+            let full: u64 = lost.iter().filter(|g| queued(g)).map(|g| g.count).sum();
+            // Each by itself; those that stand behind the first ones have no times, and are not known to be harmless.
+            let harmless = all().all(|g| {
+                let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
+                let noise = noise || full <= NOW_AND_THEN && queued(g) || by_rule(g);
+                noise || told(g) || g.finds_rate.is_some() || all_along(g)
+            });
+            // One or two segments of sockets whose route went: what tears a network down does that.
+            let torn_down = d.lost <= FEW
+                && lost
+                    .iter()
+                    .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
             // One alone is nothing that is wrong by itself.
-            let few = torn_down || full || rules || d.lost == 1;
+            let few = torn_down || rules || d.lost == 1;
             let tone = match () {
                 () if asked => Tone::Ok,
                 () if few || harmless => Tone::Notice,

@@ -4,7 +4,7 @@ use super::held;
 use super::sentences::{counted, duration, moment, or_dash};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
 use crate::analyses::application::{
-    Application, Awaited, GivenUp, GoneIdle, HalfOpen, Silence, Unanswered, most_asked,
+    Apart, Application, Awaited, GivenUp, GoneIdle, HalfOpen, Silence, Unanswered, most_asked,
 };
 
 /// Answers of which the last byte came this many times later than the first came in parts, or were transfers.
@@ -80,8 +80,15 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
     let least = OUTLIER_NOTICE_NS.max(usual.saturating_mul(APPLICATION_STANDS_OUT));
     // One that is under way at the end may take as long as others of its server did.
     let longest = |u: &Unanswered| {
-        let to = u.label.rsplit(" > ").next()?;
-        a.servers.iter().find(|s| s.server == to)?.response.max_ns
+        let (from, to) = u.label.split_once(" > ")?;
+        let server = a.servers.iter().find(|s| s.server == to)?;
+        // A client whose answers all take long is told apart.
+        let theirs = |a: &&Apart| {
+            from.rsplit_once(':')
+                .is_some_and(|(ip, _)| ip.trim_matches(['[', ']']) == a.client)
+        };
+        let apart = server.apart.iter().find(theirs).map(|a| a.max_ns);
+        server.response.max_ns.max(apart)
     };
     let late = |u: &&Unanswered| {
         let open = u.until == "recording";

@@ -28,8 +28,9 @@ const OUT_OF_ORDER: &str = "rx.met_out_of_order";
 const RECOVERY: &str = "tx.met_recovery";
 /// So many times as much in the same time is more.
 const MORE: f64 = 1.5;
-/// Requests from which on a service answers.
+/// Requests from which on a service answers, and bytes that go with each where it is one of transfers all the same.
 const LEAST: usize = 10;
+const LARGE: f64 = 262_144.0;
 
 fn data<'r>(r: &'r Recording<'_>) -> impl Iterator<Item = &'r TxRow> {
     let own = r.facts.tx.iter().filter(|x| x.kind == TxKind::Tcp && r.on(x.dev));
@@ -68,16 +69,38 @@ fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTr
     };
     out.extend(before.keys().filter(more).cloned());
     // Who answers requests: a few words beside a transfer are none.
-    let mut answers: BTreeMap<String, usize> = BTreeMap::new();
-    for r in sides.into_iter().flatten() {
+    let answers = sides.map(answers);
+    out.retain(|service| {
+        let n = answers.each_ref().map(|of| of.get(service).copied().unwrap_or(0));
+        let large = |nth: usize, of: &BTreeMap<String, f64>, all: f64| {
+            let n = n.get(nth).copied().unwrap_or(0).max(1) as f64;
+            of.get(service).is_some_and(|rate| rate * all >= LARGE * n)
+        };
+        let [b, a] = sides.map(seconds);
+        n.iter().sum::<usize>() < LEAST || large(0, &before, b) && large(1, &after, a)
+    });
+    out
+}
+
+/// Requests of each service.
+fn answers(side: &[Recording<'_>]) -> BTreeMap<String, usize> {
+    let mut out: BTreeMap<String, usize> = BTreeMap::new();
+    for r in side {
         for s in &sockets(r.facts) {
             if let Some(service) = service(r.facts, s.connection) {
-                *answers.entry(name(&service)).or_default() += s.all_turns();
+                *out.entry(name(&service)).or_default() += s.all_turns();
             }
         }
     }
-    out.retain(|service| answers.get(service).is_none_or(|n| *n < LEAST));
     out
+}
+
+/// `10.0.0.1:873`: ends of those services.
+pub(super) fn servers(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
+    let all = as_fast(rates, sides, o);
+    all.iter()
+        .filter_map(|s| Some(s.split_once(' ')?.1.to_owned()))
+        .collect()
 }
 
 /// Units of a stage without these transfers: those that met it, and all.

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::{Metric, PERCENTS};
 use super::mixture;
 use super::rates::Rate;
-use super::{tails, with_answers};
+use super::{tails, transfers, with_answers};
 use crate::analyses::application::{Role, sockets};
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::{
@@ -37,6 +37,8 @@ const NO_PERCENTILE: f64 = 0.5;
 /// Turnarounds from outside that tell of no users: so few, or one in so many of all.
 const FEW: usize = 30;
 const SMALL: usize = 20;
+/// Part of the answers of before: less are far fewer.
+const FEWER: f64 = 0.9;
 /// Units from which on something is known of them.
 const LEAST: usize = 30;
 /// Classes of skbs whose lives are those of a ledger's units.
@@ -162,6 +164,12 @@ pub(super) fn opposite(outcome: Outcome) -> Outcome {
     }
 }
 
+/// No server that users ask gives far fewer answers than before.
+fn as_many(metrics: &[Metric], asks: &[Asks]) -> bool {
+    let fewer = |m: &&Metric| (m.after.n as f64) < FEWER * m.before.n as f64;
+    !fronts(metrics, asks).iter().any(fewer)
+}
+
 /// Calls changed, and marks, what nobody feels.
 pub(in crate::diff) fn moderate(
     metrics: &mut [Metric],
@@ -171,7 +179,9 @@ pub(in crate::diff) fn moderate(
     o: &DiffOptions,
 ) {
     let outside = sides.iter().flat_map(|side| asked_from_outside(side)).collect();
-    let others = known.upstream.union(&known.mixed).cloned().collect();
+    let others = known.upstream.union(&known.mixed).cloned();
+    // What is a transfer's is no answer's, and its speed is compared.
+    let others = others.chain(transfers::servers(rates, sides, o)).collect();
     let sides = sides.map(|side| (side, in_turns(side, &others)));
     let mut unfelt: BTreeSet<&'static str> = BTreeSet::new();
     for outcome in [Outcome::Better, Outcome::Worse] {
@@ -204,7 +214,10 @@ pub(in crate::diff) fn moderate(
     if answered(metrics, known, &outside, Outcome::Worse).is_none() {
         return;
     }
-    super::transfers::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
+    transfers::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
+    if as_many(metrics, known.asks) {
+        super::beside_work::moderate(rates, sides.each_ref().map(|(side, _)| *side));
+    }
     // Lives of skbs are those units' as well.
     for (ledger, classes) in LIVES {
         let worse = |m: &Metric| m.which.ledger == ledger && m.outcome == Outcome::Worse;

@@ -14,6 +14,7 @@ use crate::analyses::verdict::duration;
 use crate::diff::judged::compare::Metric;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::sides::options::{DiffOptions, Recording};
+use crate::stat::nearest_rank;
 
 /// Part of the time at its most from which a server's requests are at a limit.
 const FULL: f64 = 0.8;
@@ -24,6 +25,9 @@ const RARE: f64 = 0.01;
 /// The same where who asks takes longer and who is asked does not: none may be above the limit then.
 const REACHED: f64 = 0.3;
 const EXCEEDED: f64 = 0.05;
+/// So many times the median is far longer; and part of the time that must be of others.
+const FAR_LONGER: i64 = 10;
+const ALIKE: f64 = 0.5;
 /// So many times as many at once are others.
 const TIMES: usize = 2;
 
@@ -32,9 +36,18 @@ const TIMES: usize = 2;
 struct Under {
     answers: usize,
     ns: Vec<f64>,
+    /// What each request took.
+    took: Vec<i64>,
 }
 
 impl Under {
+    /// Most of their time is of such as take no far longer than the others: those that do wait for what somebody else brings (a long poll, a blocking pop), and hold no place that others want.
+    fn alike(&self) -> bool {
+        let mut took = self.took.clone();
+        let usual = nearest_rank(&mut took, 50).unwrap_or(0).saturating_mul(FAR_LONGER);
+        let sum = |of: &mut dyn Iterator<Item = &i64>| of.map(|ns| *ns as f64).sum::<f64>();
+        sum(&mut took.iter().filter(|ns| **ns <= usual)) >= ALIKE * sum(&mut took.iter())
+    }
     fn add(&mut self, mut edges: Vec<(i64, bool)>) {
         // At one moment the end of a request stands before the begin of the next.
         edges.sort_unstable();
@@ -89,25 +102,29 @@ fn under(side: &[Recording<'_>], of: Option<&str>) -> BTreeMap<String, Under> {
     let mut out: BTreeMap<String, Under> = BTreeMap::new();
     for r in side {
         let mut edges: BTreeMap<String, Vec<(i64, bool)>> = BTreeMap::new();
+        let mut took: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         let who = of.map(|of| serve(r, of));
         let asks = |tid: i32| who.as_ref().is_none_or(|w| w.contains(&r.facts.process(tid)));
         for s in sockets(r.facts).iter().filter(|s| s.in_turns && s.role == Role::Client) {
             let Some(server) = server(r, s.connection, s.role) else {
                 continue;
             };
+            let name = server.clone();
             let of = edges.entry(server).or_default();
             let mut until = i64::MIN;
             for (ns, row) in s.judged_responses().filter(|(ns, row)| *ns > 0 && asks(row.pid)) {
                 let (from, to) = (row.send_ns.max(until), row.send_ns.saturating_add(ns));
                 if from < to {
+                    took.entry(name.clone()).or_default().push(ns);
                     of.extend([(from, true), (to, false)]);
                     until = to;
                 }
             }
         }
         for (server, edges) in edges {
-            let of = out.entry(server).or_default();
+            let of = out.entry(server.clone()).or_default();
             of.answers += edges.len() / 2;
+            of.took.extend(took.remove(&server).unwrap_or_default());
             of.add(edges);
         }
     }
@@ -198,7 +215,7 @@ pub(in crate::diff) fn said(before: &[Recording<'_>], after: &[Recording<'_>]) -
 /// The number at which one side is nearly always, where the other has more.
 fn limit(of: &Under, other: &Under) -> Option<usize> {
     let n = of.most();
-    let full = n > 0 && of.part(n) >= FULL;
+    let full = n > 0 && of.part(n) >= FULL && of.alike();
     (full && other.most() >= n.saturating_mul(TIMES) && other.part(n + 1) >= MORE).then_some(n)
 }
 
@@ -242,6 +259,12 @@ mod tests {
             (Some(3), None)
         );
         assert_eq!(limit(&six, &six), None);
+        // Most of the time is of few that take far longer than the others: they wait for what somebody brings.
+        let mut waits = asked(60, 1);
+        waits.took = [vec![1_000; 40], vec![20_000; 20]].concat();
+        assert_eq!(limit(&waits, &six), None);
+        waits.took.truncate(41);
+        assert_eq!(limit(&waits, &six), Some(1));
     }
 
     #[test]

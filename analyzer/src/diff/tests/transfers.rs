@@ -49,6 +49,32 @@ fn what_a_transfer_sends_again_and_is_as_fast_is_a_change() {
     assert_eq!(retransmits(0.9, others), Outcome::Worse);
 }
 
+/// Requests beside a transfer, of which each has a large part of it; and such as ask for little.
+#[test]
+fn a_service_whose_requests_are_transfers_is_one_of_transfers() {
+    let asked = |times: i64| {
+        move |f: &mut Facts| {
+            let like = facts("rpc/rpc.nmb").responses.remove(0);
+            let most = f.connections.iter().max_by_key(|c| c.bytes_out).unwrap().connection;
+            let (from, to) = (f.capture.start_ns.unwrap(), f.capture.end_ns.unwrap());
+            f.responses.extend((0..times).map(|n| {
+                let send_ns = from + (to - from) / times * n;
+                crate::reconstruct::application::tables::ResponseRow {
+                    connection: most,
+                    send_ns,
+                    ready_ns: Some(send_ns + MS),
+                    read_ns: send_ns + MS,
+                    complete_ns: Some(send_ns + MS),
+                    ..like.clone()
+                }
+            }));
+        }
+    };
+    // 9.16 MB: 764 kB each, and 76.
+    assert_eq!(retransmits(0.9, asked(12)), Outcome::Changed);
+    assert_eq!(retransmits(0.9, asked(120)), Outcome::Worse);
+}
+
 /// Where nothing is left out it is the rate itself.
 #[test]
 fn what_is_left_is_counted_as_the_rate_is() {

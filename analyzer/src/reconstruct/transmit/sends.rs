@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::refused::Refusals;
+use super::full::Refusals;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
 use crate::ingest::Event;

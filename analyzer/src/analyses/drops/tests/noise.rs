@@ -165,7 +165,8 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     owned(&mut f, Carries::Data, 1, 0);
     assert_eq!(of(&f).unmissed, None);
     let mut f = noise(10);
-    f.drops.push(drop_row(1_000, 3, 1, Some(false)));
+    // As many as are no chance of any queue.
+    (0..6).for_each(|_| f.drops.push(drop_row(1_000, 3, 1, Some(false))));
     assert_eq!(of(&f).unmissed, of(&noise(10)).unmissed, "of what rules dropped");
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.into_iter().find(|l| l.subject == "drops").unwrap();
