@@ -39,18 +39,38 @@ impl Cut {
         let own = self.first.checked_sub(u32::from(self.gso_size));
         own.filter(|h| self.gso_size > 0 && *h <= MOST_HEADERS).or(known)
     }
-    /// Headers of its segments such that they make it up.
+    /// Headers of its segments such that they make it up: those that are known, else whichever of a TCP or UDP segment.
     pub(super) fn verdict(&self, known: Option<u32>) -> Verdict {
-        let n = self.edges.len() as u64;
-        let guesses = self.transport.into_iter();
-        let guesses = guesses.flat_map(|t| TCP_HEADERS.iter().chain(&[UDP_HEADER]).map(move |h| t + h));
-        for h in known.into_iter().chain(guesses) {
-            // sum of segments = payload + n headers; the packet itself = payload + one
-            if n > 0 && self.sum == u64::from(self.len) + (n - 1) * u64::from(h) {
-                return Verdict::Whole(h);
-            }
+        self.with_headers(
+            known.into_iter().chain(self.guesses()),
+            self.edges.len() as u64,
+            self.sum,
+        )
+    }
+
+    /// The same while more of it may follow: other headers than those that are known may make up what has come, too, where a short segment is still to come.
+    pub(super) fn verdict_so_far(&self, known: Option<u32>) -> Verdict {
+        match known {
+            Some(h) => self.with_headers(std::iter::once(h), self.edges.len() as u64, self.sum),
+            None => self.verdict(None),
         }
-        Verdict::More
+    }
+
+    /// Whether one segment more makes it up, with whatever headers.
+    pub(super) fn whole_with(&self, len: u32) -> bool {
+        let (n, sum) = (self.edges.len() as u64 + 1, self.sum + u64::from(len));
+        matches!(self.with_headers(self.guesses(), n, sum), Verdict::Whole(_))
+    }
+
+    fn guesses(&self) -> impl Iterator<Item = u32> + use<> {
+        let behind = |t: u32| TCP_HEADERS.iter().chain(&[UDP_HEADER]).map(move |h| t + h);
+        self.transport.into_iter().flat_map(behind)
+    }
+
+    fn with_headers(&self, mut all: impl Iterator<Item = u32>, n: u64, sum: u64) -> Verdict {
+        // sum of segments = payload + n headers; the packet itself = payload + one
+        let fits = |h: &u32| n > 0 && sum == u64::from(self.len) + (n - 1) * u64::from(*h);
+        all.find(fits).map_or(Verdict::More, Verdict::Whole)
     }
 
     pub(super) fn segments(&self, mss: u32, h: u32) -> u32 {

@@ -8,7 +8,7 @@
 //! GRO      entry(X) .. exit 0|1           X -> the held head H of its NAPI and hash;   netif_receive_skb(H).len must have grown by it
 //!          nested: the batch is delivered inside the last entry, so the open entry counts for a head that lacks its bytes
 //! GSO      net_dev_queue(P) -> consume(P, validate_xmit_skb) -> start_xmit(children on that CPU and device)
-//! qdisc    net_dev_queue(P) -> consume(P, tbf_..)  [kfree of segments that did not fit]  -> start_xmit(children on that device)
+//! qdisc    net_dev_queue(P) -> consume(P, tbf_..)  [kfree of segments that did not fit]  -> start_xmit(children out of that queue)
 //! fclone   net_dev_queue(clone): original at clone - sizeof(struct sk_buff)            (told by skb)
 //! copy     net_dev_queue(X) -> tcp_retransmit_skb(original), X not its companion       pskb_copy
 //! coalesce copy(H) of more bytes than H had: the next units of the socket's FIFO       (told by receive)
@@ -22,6 +22,7 @@
 mod cut;
 mod gro;
 mod queueing;
+mod queues;
 mod sent;
 mod split;
 pub mod tables;

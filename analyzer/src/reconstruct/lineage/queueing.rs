@@ -13,6 +13,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::queues::Queue;
 use super::split::{Splits, Way};
 use super::tables::{Conserved, LineageKind};
 use super::why::Why;
@@ -36,7 +37,7 @@ pub enum Queueing {
 
 impl Splits {
     /// A packet is queued on the CPU, or cut there: drops that follow are not of the last packet's segments.
-    pub fn queues(&mut self, cpu: u16, what: Queueing) {
+    pub fn is_at(&mut self, cpu: u16, what: Queueing) {
         let (at, closed) = (usize::from(cpu), self.units.len());
         if self.last.len() <= at {
             self.last.resize(at + 1, (Queueing::default(), 0));
@@ -55,12 +56,12 @@ impl Splits {
 
     /// A packet was freed as dropped by the queue that had cut it up.
     pub fn refused(&mut self, ts: i64, cpu: u16, dev: Name) {
-        // Its segments may be there.
-        self.last_cut.insert(dev, ts);
+        // Its segments may be there; of which queue of that name no event tells.
+        self.last_cut.insert(Queue::unnamed(dev), ts);
         if self.inside.contains(&dev) {
             self.shuffled(dev);
         }
-        self.queues(cpu, Queueing::Refused(dev));
+        self.is_at(cpu, Queueing::Refused(dev));
     }
 
     /// An skb that no event introduced was dropped by the transmit path; `in_queueing`: by what asks a device's queue to take a packet. `who`: what runs.
@@ -77,7 +78,7 @@ impl Splits {
                 if let Some(cut) = of {
                     cut.dropped += 1;
                 }
-                way.dev
+                way.queue.dev
             }
             Queueing::Refused(dev) => dev,
             _ => return,
@@ -104,7 +105,7 @@ impl Splits {
     pub fn taken_out(&mut self, cpu: u16, dev: Name, skb: SkbId) {
         let other = match self.queueing(cpu).0 {
             Queueing::Whole(of, asked, _) => of == dev && asked != skb,
-            Queueing::Cut(way, _) => way.dev == dev,
+            Queueing::Cut(way, _) => way.queue.dev == dev,
             Queueing::Refused(of) => of == dev,
             Queueing::Nothing => false,
         };
@@ -115,7 +116,8 @@ impl Splits {
 
     /// Some queue let go of an skb that no event introduced.
     pub fn let_go(&mut self) {
-        let waiting: Vec<Name> = self.ways.keys().filter(|w| w.cpu.is_none()).map(|w| w.dev).collect();
+        let of = self.ways.keys().filter(|w| w.cpu.is_none());
+        let waiting: FxHashSet<Name> = of.map(|w| w.queue.dev).collect();
         for dev in waiting {
             self.shuffled(dev);
         }
@@ -123,20 +125,30 @@ impl Splits {
 
     /// Segments of some packet of a device's queue are gone: what comes next may be of any.
     fn shuffled(&mut self, dev: Name) {
-        self.unalign(dev);
-        let way = Way { dev, cpu: None };
-        let known = self.known_headers(dev);
-        for cut in self.ways.remove(&way).into_iter().flatten() {
-            self.close(way, cut, known);
+        self.unalign(Queue::unnamed(dev));
+        let of = self.ways.keys().filter(|w| w.cpu.is_none() && w.queue.dev == dev);
+        let mut of: Vec<Way> = of.copied().collect();
+        of.sort_unstable_by_key(|w| w.queue);
+        for way in of {
+            let known = self.known_headers(way.queue);
+            for cut in self.ways.remove(&way).into_iter().flatten() {
+                self.close(way, cut, known);
+            }
         }
     }
 
     /// Why a packet's segments may be another's.
-    pub(super) fn unordered(&self, dev: Name) -> Why {
-        match self.inside.contains(&dev) {
+    pub(super) fn unordered(&self, queue: Queue) -> Why {
+        match self.inside.contains(&queue.dev) {
             true => Why::QueueDrops,
+            false if self.of_any(queue) => Why::Devices,
             false => Why::Order,
         }
+    }
+
+    /// Whether it may be any of several devices' queues.
+    pub(super) fn of_any(&self, queue: Queue) -> bool {
+        queue.qdisc == 0 && self.several.contains(&queue.dev)
     }
 
     /// Of packets whose segments may be among those dropped nothing is known.

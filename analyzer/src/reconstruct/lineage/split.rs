@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::cut::{Cut, MOST_HEADERS, Verdict};
 use super::queueing::Queueing;
+use super::queues::{Queue, Queues};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::{Unit, UnitKind};
 use super::why::Why;
@@ -17,13 +18,25 @@ use crate::name::Name;
 /// Packets cut whose segments have not all been sent, per queue: more were lost.
 const CUT: usize = 4096;
 
-/// Where segments come out in order: the CPU that cut them (GSO), or the device whose queueing discipline did.
+/// Where segments come out in order: the CPU that cut them (GSO), or the queue whose discipline did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Way {
-    /// Device.
-    pub dev: Name,
+    /// Device and queue; of GSO the device alone.
+    pub queue: Queue,
     /// CPU, for GSO.
     pub cpu: Option<u16>,
+}
+
+impl Way {
+    /// Of what a queueing discipline cuts.
+    pub(super) fn of(queue: Queue) -> Way {
+        Way { queue, cpu: None }
+    }
+    /// Of what GSO cuts.
+    pub(super) fn gso(dev: Name, cpu: u16) -> Way {
+        let queue = Queue::unnamed(dev);
+        Way { queue, cpu: Some(cpu) }
+    }
 }
 
 /// A segment handed to a driver.
@@ -35,8 +48,8 @@ pub struct Segment {
     pub ts: i64,
     /// CPU.
     pub cpu: u16,
-    /// Device.
-    pub dev: Name,
+    /// Device, and the queue it comes out of.
+    pub queue: Queue,
     /// Bytes with link header.
     pub len: u32,
     /// Offset of the transport header, with link header.
@@ -47,13 +60,17 @@ pub struct Segment {
 #[derive(Debug, Default)]
 pub struct Splits {
     pub(super) ways: FxHashMap<Way, VecDeque<Cut>>,
-    /// Headers of segments on a device, as whole packets showed.
-    headers: FxHashMap<Name, u32>,
-    /// Devices whose queue is known to hold no segment of a packet that was not seen, as it may where the recording begins or events were lost;
+    /// Headers of segments of a queue, as whole packets showed.
+    pub(super) headers: FxHashMap<Queue, u32>,
+    /// Queues that are known to hold no segment of a packet that was not seen, as they may where the recording begins or events were lost;
     /// of others order says nothing.
-    pub(super) aligned: FxHashSet<Name>,
-    /// When each device's queue last cut a packet up.
-    pub(super) last_cut: FxHashMap<Name, i64>,
+    pub(super) aligned: FxHashSet<Queue>,
+    /// When each queue last cut a packet up.
+    pub(super) last_cut: FxHashMap<Queue, i64>,
+    /// Names that several devices with a queue have.
+    pub(super) several: FxHashSet<Name>,
+    /// Which queue frames come out of.
+    pub(super) queues: Queues,
     /// What was queued last on each CPU, and how many units were closed before.
     pub(super) last: Vec<(Queueing, usize)>,
     /// Devices whose queue was seen to drop what it had taken.
@@ -64,7 +81,7 @@ pub struct Splits {
     pub(super) untold: Vec<(Name, usize, usize)>,
     /// Packets that a device's queue cut: position among the units, and the device.
     pub(super) of_queue: Vec<(usize, Name)>,
-    lens: Vec<u32>,
+    pub(super) lens: Vec<u32>,
     pub(super) rows: Vec<LineageRow>,
     pub(super) units: Vec<Unit>,
 }
@@ -72,6 +89,10 @@ pub struct Splits {
 impl Splits {
     /// Events were lost.
     pub fn forget(&mut self) {
+        for cpu in 0..self.queues.cpus() {
+            self.settle(cpu);
+        }
+        self.queues.forget();
         self.last.clear();
         self.aligned.clear();
         self.last_cut.clear();
@@ -82,19 +103,9 @@ impl Splits {
         }
     }
 
-    /// A packet was freed by what cut it. `in_qdisc`: by a queueing discipline.
-    pub fn cut(
-        &mut self,
-        (ts, cpu): (i64, u16),
-        parent: SkbId,
-        dev: Name,
-        (len, gso_size): (u32, u16),
-        in_qdisc: bool,
-    ) {
-        let way = Way {
-            dev,
-            cpu: (!in_qdisc).then_some(cpu),
-        };
+    /// A packet was freed by what cut it.
+    pub fn cut(&mut self, (ts, cpu): (i64, u16), parent: SkbId, way: Way, (len, gso_size): (u32, u16)) {
+        let in_qdisc = way.cpu.is_none();
         let cut = Cut {
             parent,
             len,
@@ -106,7 +117,7 @@ impl Splits {
             transport: None,
         };
         if in_qdisc {
-            self.last_cut.insert(dev, ts);
+            self.last_cut.insert(way.queue, ts);
         }
         let of = self.ways.entry(way).or_default();
         of.push_back(cut);
@@ -118,29 +129,37 @@ impl Splits {
             true => Queueing::Cut(way, parent),
             false => Queueing::Nothing,
         };
-        self.queues(cpu, queueing);
+        self.is_at(cpu, queueing);
     }
 
     /// A frame may have been a segment and was not counted, or was one of a packet that was not seen: more of it may follow.
-    pub fn unalign(&mut self, dev: Name) {
-        self.aligned.remove(&dev);
+    pub fn unalign(&mut self, queue: Queue) {
+        self.aligned.retain(|of| !of.may_be(queue));
     }
 
-    /// Whether segments of packets that a device's queue cut up are waited for.
-    pub fn waits(&self, dev: Name) -> bool {
-        self.ways.get(&Way { dev, cpu: None }).is_some_and(|of| !of.is_empty())
+    /// Whether segments of packets that a queue cut up are waited for.
+    pub fn waits(&self, queue: Queue) -> bool {
+        let of = |w: &Way| w.cpu.is_none() && w.queue.may_be(queue);
+        self.ways.iter().any(|(w, cuts)| of(w) && !cuts.is_empty())
     }
 
-    /// Headers of segments on a device, as far as they are known.
-    pub(super) fn known_headers(&self, dev: Name) -> Option<u32> {
-        self.headers.get(&dev).copied()
+    /// Whether segments that a CPU cut up itself are waited for.
+    pub fn cuts(&self, dev: Name, cpu: u16) -> bool {
+        self.open(&Way::gso(dev, cpu))
+    }
+
+    /// Headers of segments of a queue, as far as they are known.
+    pub(super) fn known_headers(&self, queue: Queue) -> Option<u32> {
+        self.headers.get(&queue).copied()
     }
 
     /// A packet that was queued at `since`, and not cut, was handed to the driver: what was queued before it has left, and where nothing was cut
     /// since and nothing is waited for, nothing is ahead of the next.
-    pub fn passed(&mut self, dev: Name, since: i64) {
-        if !self.waits(dev) && self.last_cut.get(&dev).is_none_or(|cut| *cut < since) {
-            self.aligned.insert(dev);
+    pub fn passed(&mut self, queue: Queue, since: i64) {
+        let of = [queue, Queue::unnamed(queue.dev)];
+        let waited = of.iter().any(|of| self.open(&Way::of(*of)));
+        if !waited && of.iter().all(|of| self.last_cut.get(of).is_none_or(|cut| *cut < since)) {
+            self.aligned.insert(queue);
         }
     }
 
@@ -148,13 +167,13 @@ impl Splits {
     pub fn segment(&mut self, s: Segment) {
         let Some((way, rule)) = self.way_of(s) else {
             // Of a packet that was queued before the recording, or while events were lost.
-            self.unalign(s.dev);
+            self.unalign(s.queue);
             return;
         };
         // Packets that the queue took nothing of, and those whose segments have all come, are not this one's.
         let mut again = true;
         while std::mem::take(&mut again) {
-            let known = self.headers.get(&s.dev).copied();
+            let known = self.headers.get(&way.queue).copied();
             let Some(of) = self.ways.get_mut(&way) else { return };
             let Some(cut) = of.front_mut() else { return };
             let n = cut.edges.len() as u64;
@@ -167,10 +186,12 @@ impl Splits {
             // Where nothing tells the headers, still with the largest there are.
             let most = known.unwrap_or(MOST_HEADERS);
             let over = n > 0 && cut.sum + u64::from(s.len) > u64::from(cut.len) + n * u64::from(most);
+            let over = over && (way.cpu.is_some() || !cut.whole_with(s.len));
             let nothing_left = cut.dropped > 0 && known.is_some_and(|h| cut.all_dropped(s.len, h));
             if foreign || over || nothing_left {
                 if let Some(cut) = of.pop_front() {
-                    self.close(way, cut, known);
+                    let headers = self.afterwards(way, &cut, known);
+                    self.close(way, cut, headers);
                 }
                 again = true;
                 continue;
@@ -179,7 +200,11 @@ impl Splits {
             cut.sum += u64::from(s.len);
             let parent = cut.parent;
             let short = s.len < cut.first;
-            let whole = match cut.verdict(known) {
+            let verdict = match way.cpu.is_none() && !short {
+                true => cut.verdict_so_far(known),
+                false => cut.verdict(known),
+            };
+            let whole = match verdict {
                 Verdict::Whole(h) => Some(h),
                 Verdict::More => None,
             };
@@ -201,10 +226,12 @@ impl Splits {
             let full = whole.is_some() || short || self.complete_but_dropped(way, known);
             if full && let Some(cut) = self.ways.get_mut(&way).and_then(VecDeque::pop_front) {
                 if let (Some(h), true) = (whole, cut.edges.len() > 1) {
-                    self.headers.insert(s.dev, h);
-                    // The short one is where it is due.
+                    // The short one is where it is due: so many segments there were, and no other headers fit.
                     if short {
-                        self.aligned.insert(s.dev);
+                        self.headers.insert(way.queue, h);
+                        self.aligned.insert(way.queue);
+                    } else {
+                        self.headers.entry(way.queue).or_insert(h);
                     }
                 }
                 self.close(way, cut, whole.or(known));
@@ -212,23 +239,35 @@ impl Splits {
         }
     }
 
+    /// Headers of the segments of a packet that the next segment is none of: if none was refused, such that they make it up.
+    fn afterwards(&mut self, way: Way, cut: &Cut, known: Option<u32>) -> Option<u32> {
+        match cut.verdict(known) {
+            Verdict::Whole(h) if cut.dropped == 0 && cut.edges.len() > 1 => {
+                self.headers.entry(way.queue).or_insert(h);
+                Some(h)
+            }
+            _ => known,
+        }
+    }
+
+    fn open(&self, way: &Way) -> bool {
+        self.ways.get(way).is_some_and(|of| !of.is_empty())
+    }
+
     /// The queue whose next segment it is.
     fn way_of(&self, s: Segment) -> Option<(Way, Rule)> {
-        let here = Way {
-            dev: s.dev,
-            cpu: Some(s.cpu),
-        };
-        let queue = Way { dev: s.dev, cpu: None };
-        let open = |w: &Way| self.ways.get(w).is_some_and(|of| !of.is_empty());
-        if open(&here) {
-            return Some((here, Rule::SegmentOrder));
+        // A packet of which no event told what queue cut it is of any of its device.
+        let own = [
+            Way::gso(s.queue.dev, s.cpu),
+            Way::of(s.queue),
+            Way::of(Queue::unnamed(s.queue.dev)),
+        ];
+        if let Some(way) = own.into_iter().find(|w| self.open(w)) {
+            return Some((way, Rule::SegmentOrder));
         }
-        if open(&queue) {
-            return Some((queue, Rule::SegmentOrder));
-        }
-        let mut others: Vec<&Way> = self.ways.keys().filter(|w| w.dev == s.dev && open(w)).collect();
-        others.sort_unstable_by_key(|w| w.cpu);
-        others.first().map(|w| (**w, Rule::SegmentOtherCpu))
+        let of = |w: &&Way| w.cpu.is_some() && w.queue.dev == s.queue.dev && self.open(w);
+        let other = self.ways.keys().filter(of).min_by_key(|w| w.cpu);
+        other.map(|w| (*w, Rule::SegmentOtherCpu))
     }
 
     /// What did not fit makes up the rest: a full queue takes none of the segments after the first it refused.
@@ -245,15 +284,18 @@ impl Splits {
         let missing = payload.zip(found).and_then(|(p, f)| p.checked_sub(f));
         let refused = headers.is_some_and(|h| cut.dropped > 0 && (cut.explained(h) || n == 0));
         let (conserved, why) = match (headers, missing) {
+            _ if way.cpu.is_none() && self.of_any(way.queue) => (Conserved::Unknown, self.unordered(way.queue)),
             (None, _) => (Conserved::Unknown, Why::default()),
             // They may be another packet's.
-            _ if way.cpu.is_none() && !self.aligned.contains(&way.dev) => (Conserved::Unknown, self.unordered(way.dev)),
+            _ if way.cpu.is_none() && !self.aligned.contains(&way.queue) => {
+                (Conserved::Unknown, self.unordered(way.queue))
+            }
             (_, Some(0)) => (Conserved::Yes, Why::default()),
             (_, Some(_)) if refused => (Conserved::Yes, Why::default()),
             _ => (Conserved::No, Why::default()),
         };
         if way.cpu.is_none() {
-            self.of_queue.push((self.units.len(), way.dev));
+            self.of_queue.push((self.units.len(), way.queue.dev));
         }
         for i in &cut.edges {
             if let (Some(row), Some(len)) = (self.rows.get_mut(*i as usize), self.lens.get(*i as usize)) {

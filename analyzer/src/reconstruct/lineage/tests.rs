@@ -1,5 +1,6 @@
 mod aligned;
 mod queueing;
+mod queues;
 
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::why::Why;

@@ -10,14 +10,17 @@ use netmortem_formats::tracepoints::napi_gro_receive_exit::NapiGroReceiveExit;
 use netmortem_formats::tracepoints::net_dev_queue::NetDevQueue;
 use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use netmortem_formats::tracepoints::netif_receive_skb::NetifReceiveSkb;
+use netmortem_formats::tracepoints::qdisc_dequeue::QdiscDequeue;
+use netmortem_formats::tracepoints::qdisc_enqueue::QdiscEnqueue;
 use netmortem_formats::tracepoints::tcp_probe::TcpProbe;
 use netmortem_formats::tracepoints::tcp_retransmit_skb::TcpRetransmitSkb;
 use rustc_hash::FxHashMap;
 
 use super::gro::{Given, Gro, Place};
 use super::queueing::Queueing;
+use super::queues::{Queue, Taken, of_several};
 use super::sent::{self, Sent};
-use super::split::{Segment, Splits};
+use super::split::{Segment, Splits, Way};
 use super::tables::{Conserved, LineageKind, LineageRow, Rule};
 use super::unit::Unit;
 use super::why::Why;
@@ -94,12 +97,14 @@ pub fn walk<'f>(
     identity: &'f Identity,
     tcp: &'f Tcp,
 ) -> impl Walk<Out = Lineage> {
+    let told = ["qdisc:qdisc_enqueue", "qdisc:qdisc_dequeue"];
+    let told = told.iter().all(|key| trace.info.recorded_all(key));
     let mut t = Edges {
         identity,
         tcp,
         frees: Frees::new(&capture.kallsyms),
         gro: Gro::default(),
-        splits: Splits::default(),
+        splits: Splits::new(of_several(capture), told),
         queued: FxHashMap::default(),
         last: FxHashMap::default(),
         taps: vec![],
@@ -209,15 +214,23 @@ fn routes<'f>(trace: &Trace<'_>) -> (Routes<Edges<'f>>, bool, bool) {
     r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.name, p.len));
     r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
         let transport = u32::try_from(p.transport_offset).ok();
-        t.start_xmit(e, p.name, p.len, transport.filter(|_| p.transport_offset_valid));
+        let transport = transport.filter(|_| p.transport_offset_valid);
+        t.start_xmit(e, p.skbaddr, (p.name, p.len), transport);
     });
-    r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.location.unwrap_or(0)));
+    r.on::<ConsumeSkb<'static>>(s, |t, e, p| t.consume(e, p.skbaddr, p.location.unwrap_or(0)));
     r.on::<KfreeSkb<'static>>(s, |t, e, p| t.kfree(e, p.location, p.protocol != 0));
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| {
         if p.err.unwrap_or(0) == 0 {
             t.retransmit(e);
         }
     });
+    // These only tell queues of one name apart.
+    let missing = std::mem::take(&mut r.missing);
+    r.on::<QdiscEnqueue<'static>>(s, |t, e, p| t.splits.enqueued(e.cpu, p.qdisc, p.skbaddr));
+    r.on::<QdiscDequeue<'static>>(s, |t, e, p| {
+        t.splits.dequeued((e.ts, e.cpu), p.qdisc, p.skbaddr, p.packets);
+    });
+    r.missing = missing;
     (r, exits, receives)
 }
 
@@ -258,30 +271,37 @@ impl Edges<'_> {
     fn queue(&mut self, e: &Event<'_>, dev: &[u8], len: u32) {
         let Some(skb) = self.identity.of(e.index) else { return };
         self.queued.insert(skb, (Name::new(dev), len, e.ts));
+        self.splits.settle(e.cpu);
         self.splits
-            .queues(e.cpu, Queueing::Whole(Name::new(dev), skb, context(e)));
+            .is_at(e.cpu, Queueing::Whole(Name::new(dev), skb, context(e)));
         self.last.insert(context(e), (e.ts, skb));
     }
 
-    fn start_xmit(&mut self, e: &Event<'_>, dev: &[u8], len: u32, transport: Option<u32>) {
+    fn start_xmit(&mut self, e: &Event<'_>, addr: u64, (dev, len): (&[u8], u32), transport: Option<u32>) {
         let Some(skb) = self.identity.of(e.index) else { return };
-        let queued = self.queued.remove(&skb);
+        let (dev, queued) = (Name::new(dev), self.queued.remove(&skb));
         let of = self.identity.life(skb);
-        if let Some((name, _, since)) = queued.filter(|q| q.0 == Name::new(dev)) {
-            self.splits.passed(name, since);
+        let born = of.is_some_and(|l| l.class == SkbClass::TxSegment && l.birth_ns == e.ts);
+        let queue = match born && self.splits.cuts(dev, e.cpu) {
+            // Cut up behind its queue.
+            true => Queue::unnamed(dev),
+            false => self.splits.queues.leaves(e.cpu, addr, dev, queued.map(|q| q.2)),
+        };
+        if let Some((.., since)) = queued.filter(|q| q.0 == dev) {
+            self.splits.passed(queue, since);
         }
-        if of.is_some_and(|l| l.class == SkbClass::TxSegment && l.birth_ns == e.ts) {
+        if born {
             self.splits.segment(Segment {
                 skb,
                 ts: e.ts,
                 cpu: e.cpu,
-                dev: Name::new(dev),
+                queue,
                 len,
                 transport,
             });
-        } else if queued.is_none() && self.splits.waits(Name::new(dev)) {
+        } else if queued.is_none() && self.splits.waits(queue) {
             // Nobody queued it here: it may be a segment at the address of a packet whose end was not seen.
-            self.splits.unalign(Name::new(dev));
+            self.splits.unalign(queue);
         }
         let taps = slot(&mut self.taps, e.cpu).map(std::mem::take).unwrap_or_default();
         for (ts_ns, tap) in taps {
@@ -300,7 +320,7 @@ impl Edges<'_> {
         }
     }
 
-    fn consume(&mut self, e: &Event<'_>, location: u64) {
+    fn consume(&mut self, e: &Event<'_>, addr: u64, location: u64) {
         let Some(skb) = self.identity.of(e.index) else { return };
         if self.class(skb) == Some(SkbClass::Tap) {
             if let Some(of) = slot(&mut self.taps, e.cpu).filter(|of| of.len() < 64) {
@@ -310,16 +330,21 @@ impl Edges<'_> {
         }
         let queued = self.queued.remove(&skb);
         if self.frees.place(location) == FreePlace::Segmenter
-            && let Some((dev, len, _)) = queued
+            && let Some((dev, len, since)) = queued
         {
-            let in_qdisc = !self.frees.is_gso(location);
-            let gso_size = self.identity.life(skb).map_or(0, |l| l.gso_size);
-            self.splits.cut((e.ts, e.cpu), skb, dev, (len, gso_size), in_qdisc);
+            let len = (len, self.identity.life(skb).map_or(0, |l| l.gso_size));
+            if self.frees.is_gso(location) {
+                self.splits.queues.leaves(e.cpu, addr, dev, Some(since));
+                self.splits.cut((e.ts, e.cpu), skb, Way::gso(dev, e.cpu), len);
+                return;
+            }
+            self.splits.taken(e.cpu, Taken::new(e.ts, (skb, addr), dev, len));
         }
     }
 
     /// `packet`: it has a protocol, as what netlink and unix sockets free has not.
     fn kfree(&mut self, e: &Event<'_>, location: u64, packet: bool) {
+        self.splits.settle(e.cpu);
         match self.identity.of(e.index) {
             Some(skb) => {
                 let Some((dev, ..)) = self.queued.remove(&skb) else {

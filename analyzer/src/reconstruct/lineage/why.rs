@@ -36,6 +36,8 @@ pub enum Why {
     Order,
     /// Its queue drops what it has taken.
     QueueDrops,
+    /// Several devices have its name.
+    Devices,
 }
 
 impl Why {
@@ -44,6 +46,7 @@ impl Why {
         match self {
             Why::Order => ORDER,
             Why::QueueDrops => QUEUE_DROPS,
+            Why::Devices => DEVICES,
             _ => "the length of a part is not known",
         }
     }
@@ -52,6 +55,9 @@ impl Why {
 const ORDER: &str =
     "segments of an earlier packet may come before its own: no event tells whose a segment is, only their order";
 const QUEUE_DROPS: &str = "its queue drops what it has taken, to take another: no event tells whose segment that was";
+
+const DEVICES: &str =
+    "several devices have its name, in network namespaces: no event tells which of them a segment comes from";
 
 impl LineageRow {
     /// Why its bytes are not compared, or do not add up; empty when they add up.
@@ -74,7 +80,7 @@ impl LineageRow {
             }
             (_, Why::Joined, _) => "more bytes than at first: TCP may have joined small segments to send them again",
             (_, Why::Longer, _) => "more bytes than at first, and than TCP joins to send them again",
-            (_, Why::Order | Why::QueueDrops, _) => self.why.of_unit(),
+            (_, Why::Order | Why::QueueDrops | Why::Devices, _) => self.why.of_unit(),
             (Conserved::Unknown, Why::Unit, LineageKind::Coalesce) => {
                 "what of its socket's bytes was read is not known, or not compared"
             }
