@@ -55,6 +55,9 @@ pub(super) const COMPLETE: &str = "Complete";
 pub struct Quality {
     /// Level of trust.
     pub level: Level,
+    /// The same without what the balances say: an imbalance of what is reconstructed is nobody's incident.
+    #[serde(skip)]
+    pub of_capture: Level,
     /// One sentence that says why.
     pub sentence: String,
     /// Share of events lost: lost / (lost + recorded).
@@ -178,6 +181,7 @@ pub fn answer(facts: &Facts) -> Quality {
     }
     let balances = conservation::balances(facts);
     let unexplained = conservation::unexplained(&balances);
+    let of_capture = level;
     for u in &unexplained {
         level = level.max(match u.share < BAD_UNEXPLAINED_SHARE {
             true => Level::Degraded,
@@ -220,6 +224,7 @@ pub fn answer(facts: &Facts) -> Quality {
     let stats = facts.stats.iter().filter(|s| s.value > 0).cloned().collect();
     Quality {
         level,
+        of_capture,
         sentence,
         lost_share,
         gap_share,
@@ -265,10 +270,8 @@ impl Quality {
     #[must_use]
     pub fn told(mut self, told: Told) -> Quality {
         if !told.slice.is_empty() {
-            self.level = match self.level {
-                Level::Good => Level::Degraded,
-                other => other,
-            };
+            self.level = self.level.max(Level::Degraded);
+            self.of_capture = self.of_capture.max(Level::Degraded);
             self.sentence = format!("{SLICE}. {}", self.sentence);
         }
         self.told = told;

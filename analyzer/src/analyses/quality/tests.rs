@@ -351,3 +351,34 @@ fn unexplained_bytes_are_said_with_their_kind_and_share() {
         q.sentence
     );
 }
+
+/// What is reconstructed may be wrong where the host did nothing wrong: that stands behind what was found, never as an incident.
+#[test]
+fn unexplained_bytes_are_no_incident() {
+    use crate::analyses::verdict::Tone;
+    use crate::reconstruct::balances::tables::{BalanceKind, BalanceRow};
+    let mut f = whole();
+    f.balances.push(BalanceRow {
+        kind: BalanceKind::GsoChildren,
+        connection: None,
+        bytes_expected: 100,
+        bytes_found: 50,
+        unexplained_bytes: 50,
+        units: 1,
+        matched: 0,
+        confidence: crate::Confidence::Strong,
+        because: "",
+    });
+    let said = |f: &Facts| {
+        let a = crate::analyses::answer(f);
+        let line = &a.verdict[0];
+        (a.quality.level, line.tone, line.minor, line.headline.clone())
+    };
+    let (level, tone, minor, headline) = said(&f);
+    assert_eq!((level, tone, minor), (Level::Bad, Tone::Notice, true));
+    assert!(headline.starts_with("50 of 100 bytes (50.00 %)"), "{headline}");
+    // That events are missing is.
+    f.capture.complete = false;
+    let (level, tone, minor, _) = said(&f);
+    assert_eq!((level, tone, minor), (Level::Bad, Tone::Bad, false));
+}

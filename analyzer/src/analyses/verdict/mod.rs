@@ -156,15 +156,11 @@ pub fn answer(
     (drops, (spells, flapping, circling), counters): (&Outcome<Drops>, Entries<'_>, &Outcome<Counters>),
     tcp: &Outcome<Tcp>,
 ) -> Vec<Line> {
-    let tone = match quality.level {
-        Level::Good => Tone::Ok,
-        Level::Degraded => Tone::Notice,
-        Level::Bad => Tone::Bad,
-    };
+    let tone = sentences::tone_of_quality(quality);
     let (in_few, minor) = sentences::of_quality(&quality.sentence);
     let few = headline(tone, || in_few);
     let trust = Line {
-        minor,
+        minor: minor || quality.of_capture == Level::Good,
         ..Line::of("quality", tone, quality.sentence.clone(), few)
     };
     let line = |subject, of: Result<(Tone, String), &Vec<Reason>>| match of {

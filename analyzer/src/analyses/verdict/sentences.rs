@@ -2,7 +2,7 @@
 
 use super::Tone;
 use crate::analyses::counters::Counters;
-use crate::analyses::quality;
+use crate::analyses::quality::{self, Level, Quality};
 use crate::analyses::tcp::Tcp;
 use crate::analyses::waits::StageTimes;
 use crate::confidence::speak_for_all;
@@ -106,6 +106,15 @@ pub(crate) fn capital(words: &str) -> String {
     letters
         .next()
         .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// That events are missing is wrong; that bytes do not add up in what is reconstructed is no incident of the host, and at most worth a look.
+pub(super) fn tone_of_quality(q: &Quality) -> Tone {
+    match q.level.min(q.of_capture.max(Level::Degraded)) {
+        Level::Good => Tone::Ok,
+        Level::Degraded => Tone::Notice,
+        Level::Bad => Tone::Bad,
+    }
 }
 
 /// What a recording's quality is, without what is said of it besides; and whether that is no more than that it is a slice.
