@@ -73,7 +73,7 @@ fn server(metric: &str) -> Option<&str> {
 }
 
 /// Calls changed, and marks, what is theirs.
-pub(super) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]) {
+pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]) {
     let judged =
         |r: &Rate| r.outcome == Outcome::Worse && (r.metric.starts_with(FAILED) || r.metric.starts_with("drops."));
     let lossy = || {

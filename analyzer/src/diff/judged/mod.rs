@@ -3,7 +3,7 @@
 pub(in crate::diff) mod above;
 pub(in crate::diff) mod apart;
 pub(in crate::diff) mod beside;
-mod beside_work;
+pub(in crate::diff) mod beside_work;
 pub(in crate::diff) mod compare;
 pub(in crate::diff) mod fewer;
 pub(in crate::diff) mod kinds;

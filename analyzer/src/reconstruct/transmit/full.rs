@@ -69,3 +69,37 @@ pub(super) fn refused(of: FxHashMap<ConnectionId, Refusals>, threads: &Threads) 
     all.sort_unstable_by_key(|r| (r.connection, r.at_ns));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// Sends of a thread: from when to when, ms, and what they returned.
+    fn found(sends: &[(i32, i64, i32)]) -> Vec<(i32, i64, i64)> {
+        let mut of = Refusals::default();
+        for (pid, at, ret) in sends {
+            of.sent(*pid, (at * MS, at * MS + 10), *ret);
+        }
+        of.found
+    }
+
+    #[test]
+    fn the_next_send_of_the_same_thread_is_found() {
+        let one = found(&[
+            (7, 0, 16_384),
+            (7, 1, EAGAIN),
+            (7, 501, 16_384),
+            (7, 502, EAGAIN),
+            (7, 503, 4_096),
+        ]);
+        assert_eq!(one, [(7, MS + 10, 501 * MS)]);
+        // Refused once more, it waits again.
+        let again = found(&[(7, 0, EAGAIN), (7, 500, EAGAIN), (7, 1_000, 1)]);
+        assert_eq!(again, [(7, 10, 500 * MS), (7, 500 * MS + 10, 1_000 * MS)]);
+        // Another thread sends meanwhile, or the peer closed.
+        assert_eq!(found(&[(7, 0, EAGAIN), (8, 300, 1), (7, 500, 1)]), []);
+        assert_eq!(found(&[(7, 0, -32), (7, 500, 1)]), []);
+    }
+}

@@ -11,7 +11,6 @@ mod binding;
 mod censored;
 mod edges;
 mod fair_queue;
-mod full;
 mod last_send;
 mod old_kernels;
 mod overtaken;
