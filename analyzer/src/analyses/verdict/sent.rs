@@ -373,7 +373,8 @@ pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     // Short times are no news because less is certain of them.
     let doubtful = !sure && total.max_ns >= Some(SENDER_NOTICE_NS);
     let notice = held || in_none || doubtful || stuck || blind || late || t.tiny.is_some() || named;
-    let tone = match (t.black_hole.is_some() || super::windows::holds_up(t), notice) {
+    let bad = t.black_hole.is_some() || super::windows::holds_up(t) || super::naps::most_of_it(t);
+    let tone = match (bad, notice) {
         (true, _) => Tone::Bad,
         (false, true) => Tone::Notice,
         (false, false) => Tone::Ok,

@@ -164,6 +164,18 @@ pub(super) fn opposite(outcome: Outcome) -> Outcome {
     }
 }
 
+/// Where the answers of all servers that users ask take less long: the least by which the median does, ns. What is little beside that takes nothing from it.
+fn gain(metrics: &[Metric], asks: &[Asks]) -> i64 {
+    let less = |m: &&Metric| {
+        let middle = m
+            .shifts
+            .iter()
+            .find(|s| s.percent == 50 && s.outcome == Outcome::Better);
+        middle.map_or(0, |s| s.shift.saturating_neg())
+    };
+    fronts(metrics, asks).iter().map(less).min().unwrap_or(0).max(0)
+}
+
 /// No server that users ask gives far fewer answers than before.
 fn as_many(metrics: &[Metric], asks: &[Asks]) -> bool {
     let fewer = |m: &&Metric| (m.after.n as f64) < FEWER * m.before.n as f64;
@@ -189,7 +201,12 @@ pub(in crate::diff) fn moderate(
         let Some(answer) = answered(metrics, known, &outside, outcome) else {
             continue;
         };
-        let felt = (answer as f64 * FELT) as i64;
+        let gain = if outcome == Outcome::Worse {
+            gain(metrics, known.asks)
+        } else {
+            0
+        };
+        let felt = (answer.max(gain) as f64 * FELT) as i64;
         for m in metrics.iter_mut().filter(|m| beneath(m)) {
             let far = m.shifts.iter().filter(|s| s.outcome == outcome);
             let farthest = far.map(|s| s.shift.saturating_abs()).max().unwrap_or(0);

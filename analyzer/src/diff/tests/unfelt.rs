@@ -92,3 +92,22 @@ fn where_no_answers_are_compared_nothing_shows_that_it_is_not_felt() {
     };
     assert_eq!(of(&with(0), &with(50_000)).verdict.outcome, Outcome::Worse);
 }
+
+/// What is little beside what the answers gain takes nothing from it.
+#[test]
+fn beside_a_far_larger_gain_it_is_not_felt() {
+    let mut before = slow_answers();
+    for r in &mut before.responses {
+        r.ready_ns = r.ready_ns.map(|t| t + 100_000_000);
+        r.complete_ns = r.complete_ns.map(|t| t + 100_000_000);
+    }
+    let mut after = slow_answers();
+    planted(&mut after, Stage::Copy, 600_000);
+    let copy = |before: &Facts| {
+        let d = of(before, &after);
+        let m = d.metrics.iter().find(|m| m.metric == "rx.copy").unwrap();
+        (d.verdict.outcome, m.outcome)
+    };
+    assert_eq!(copy(&before), (Outcome::Better, Outcome::Changed));
+    assert_eq!(copy(&slow_answers()), (Outcome::Worse, Outcome::Worse));
+}
