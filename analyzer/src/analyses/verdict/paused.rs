@@ -6,7 +6,9 @@ use crate::reconstruct::thread::UNRECORDED;
 
 /// Of those with most time, without a point.
 pub(super) fn paused(a: &Application) -> Option<String> {
-    a.paused.first().map(words)
+    // What comes before a server has read what lies there is no part of that.
+    let unread = |p: &&Paused| a.left_unread.as_ref().is_some_and(|l| l.at == p.server);
+    a.paused.iter().find(|p| !unread(p)).map(words)
 }
 
 /// `30 of 30 requests of curl to 10.70.0.30:8080 were sent in parts, p50 1.002 s apart (all alike: ...), ...`
