@@ -47,6 +47,16 @@ pub struct LeftUnread {
     pub first_ns: i64,
 }
 
+/// What one reader left.
+#[derive(Default)]
+struct Found {
+    task: Name,
+    /// Connection, when it was readable, how long it lay.
+    units: Vec<(ConnectionId, i64, i64)>,
+    /// Others that lay as long.
+    others: u64,
+}
+
 /// From when to when a unit lay readable.
 fn lay(r: &RxRow) -> Option<(i64, i64)> {
     let end = r.start_ns.checked_add(r.total_ns)?;
@@ -76,23 +86,23 @@ pub(super) fn left_unread(facts: &Facts) -> Option<LeftUnread> {
             by.entry(c).or_default().push((from, to, r));
         }
     }
-    // Of each reader: (connection, readable, how long it lay) of those, and how many others lay as long.
-    let mut found: BTreeMap<i32, (Vec<(ConnectionId, i64, i64)>, u64, Name)> = BTreeMap::new();
+    let mut found: BTreeMap<i32, Found> = BTreeMap::new();
     for (c, mut units) in by {
         units.sort_unstable_by_key(|u| (u.0, u.1));
         for (nth, (from, to, r)) in units.iter().enumerate().filter(|(_, u)| long(u.2)) {
             let next = units.get(nth + 1);
             let woken = next.is_some_and(|n| n.0 <= *to && to.saturating_sub(n.0) <= NEAR_NS);
             let of = found.entry(r.pid).or_default();
-            of.2 = r.task;
+            of.task = r.task;
             match woken && to.saturating_sub(*from) > NEAR_NS {
-                true => of.0.push((c, *from, to.saturating_sub(*from))),
-                false => of.1 += 1,
+                true => of.units.push((c, *from, to.saturating_sub(*from))),
+                false => of.others += 1,
             }
         }
     }
     let start = facts.capture.start_ns.unwrap_or(0);
-    let one = |(pid, (units, others, name)): (i32, (Vec<(ConnectionId, i64, i64)>, u64, Name))| {
+    let one = |(pid, found): (i32, Found)| {
+        let (units, others) = (found.units, found.others);
         let all = units.len() as f64 + others as f64;
         if units.len() < FEWEST || (units.len() as f64) < MOSTLY * all {
             return None;
@@ -104,7 +114,7 @@ pub(super) fn left_unread(facts: &Facts) -> Option<LeftUnread> {
         let mut ns: Vec<i64> = units.iter().map(|u| u.2).collect();
         let sum = ns.iter().fold(0i64, |sum, ns| sum.saturating_add(*ns));
         let of = LeftUnread {
-            task: task(&name, pid),
+            task: task(&found.task, pid),
             at: at.map(|a| a.to_string()).unwrap_or_default(),
             units: units.len() as u64,
             others,
