@@ -60,7 +60,10 @@ struct Found {
 /// From when to when a unit lay readable.
 fn lay(r: &RxRow) -> Option<(i64, i64)> {
     let end = r.start_ns.checked_add(r.total_ns)?;
-    let end = end.saturating_sub(r.stage(Stage::Return).unwrap_or(0));
+    let behind = |s: Stage| r.stage(s).unwrap_or(0);
+    let end = end
+        .saturating_sub(behind(Stage::Return))
+        .saturating_sub(behind(Stage::Copy));
     Some((end.saturating_sub(r.rcvq_ns?), end))
 }
 
@@ -91,7 +94,13 @@ pub(super) fn left_unread(facts: &Facts) -> Option<LeftUnread> {
         units.sort_unstable_by_key(|u| (u.0, u.1));
         for (nth, (from, to, r)) in units.iter().enumerate().filter(|(_, u)| long(u.2)) {
             let next = units.get(nth + 1);
-            let woken = next.is_some_and(|n| n.0 <= *to && to.saturating_sub(n.0) <= NEAR_NS);
+            // The reader slept until that one came.
+            let asleep = |r: &RxRow| {
+                [Stage::ReaderAsleep, Stage::Wakeup]
+                    .iter()
+                    .any(|s| r.stage(*s) > Some(0))
+            };
+            let woken = next.is_some_and(|n| n.0 <= *to && to.saturating_sub(n.0) <= NEAR_NS && asleep(n.2));
             let of = found.entry(r.pid).or_default();
             of.task = r.task;
             match woken && to.saturating_sub(*from) > NEAR_NS {

@@ -73,6 +73,7 @@ pub use repairs::Repairs;
 pub use sizes::Sizes;
 pub use steady::Steady;
 pub use unjoined::Unjoined;
+pub(crate) use unmissed::OneWay;
 pub use unmissed::Unmissed;
 pub use unresolved::Unresolved;
 pub(crate) use untold::OWN_BUFFER;
@@ -84,7 +85,7 @@ const QDISC_PLACE: &str = "__dev_queue_xmit";
 const LIST_PLACE: &str = "kfree_skb_list";
 
 /// Reasons of which one may be that nobody is there.
-const NOBODY: [&str; 4] = [
+pub(crate) const NOBODY: [&str; 4] = [
     reasons::RULES,
     reasons::UNRESOLVED,
     reasons::NO_ROUTE,
@@ -249,7 +250,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
                 all.extend(checks.iter());
                 all
             });
-            let one_way = one_way.get_or_insert_with(|| unmissed::OneWay::of(facts));
+            let one_way = one_way.get_or_insert_with(|| OneWay::of(facts));
             let idle = idle.get_or_insert_with(|| idle_ones(facts));
             let theirs = |r: &&&DropRow| {
                 let owner = r.owner.filter(|o| o.connection.is_some_and(|c| aside.contains(&c)));

@@ -44,10 +44,10 @@ const WAITS: &str = "syscalls:sys_enter_epoll_wait";
 const OF_ANY: &str = "io_uring_enter";
 
 /// When threads sent what they wanted no answer to: (begin, end) by thread.
-pub(super) struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
+pub(crate) struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
 
 impl OneWay {
-    pub(super) fn of(facts: &Facts) -> OneWay {
+    pub(crate) fn of(facts: &Facts) -> OneWay {
         let mut of: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
         if untold(facts).or_else(|| not_recorded(facts, &[WAITS])).is_some() {
             return OneWay(of);
@@ -70,7 +70,7 @@ impl OneWay {
     }
 
     /// A datagram of such a thread.
-    pub(super) fn sent(&self, d: &DropRow) -> bool {
+    pub(crate) fn sent(&self, d: &DropRow) -> bool {
         d.owner
             .is_some_and(|o| o.carries == Carries::Datagram && self.at(o.pid, d.time_ns))
     }

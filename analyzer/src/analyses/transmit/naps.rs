@@ -4,14 +4,15 @@
 //! send: EAGAIN | clock_nanosleep, 500 ms ................................... | send: taken
 //! its bytes    | .... the last one acknowledged after 40 ms ...|  nothing under way
 //! ```
-//! Needs sends that were refused (`sock_send_length`), `tx`. Told where all that the socket had taken was acknowledged in less than half of that time, so that nothing but the sleep held it. Must not take for one: a sleep in poll or
+//! Needs sends that were refused (`sock_send_length`) while the next one was taken, `tx`. Told where all that the socket had taken was acknowledged in less than half of that time, so that nothing but the sleep held it. Must not take for one: a sleep in poll or
 //! epoll, which ends when there is room; a peer or a path that is slower than the sleep.
 
 use rustc_hash::FxHashMap;
 
 use crate::analyses::tcp::label;
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::transmit::{RefusedSend, tables::TxKind};
+use crate::reconstruct::transmit::RefusedSend;
+use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 use crate::stat::nearest_rank;
 
 /// Calls that end when their time is over.
@@ -33,7 +34,7 @@ pub struct Naps {
     pub call: String,
     /// Sleeps.
     pub times: u64,
-    /// From the refusal to the next send, median, ns.
+    /// Asleep in one, median, ns.
     pub p50_ns: i64,
     /// From the refusal until all that had been sent was acknowledged, median, ns.
     pub acked_p50_ns: i64,
@@ -57,9 +58,10 @@ pub(super) fn naps(facts: &Facts) -> Option<Naps> {
     if by.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    // Begin and ACK of what each sent.
+    // Begin and ACK of what each sent; of what may be without payload, or may not, none.
     let mut sent: FxHashMap<ConnectionId, Vec<(i64, i64)>> = FxHashMap::default();
-    for r in facts.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
+    let data = |r: &&TxRow| matches!(r.kind, TxKind::Tcp | TxKind::TcpUnknown);
+    for r in facts.tx.iter().filter(data) {
         if let Some(c) = r.connection.filter(|c| by.contains_key(c)) {
             let acked = r.t_ack_ns.unwrap_or(i64::MAX);
             sent.entry(c).or_default().push((r.start_ns, acked));
@@ -75,7 +77,9 @@ pub(super) fn naps(facts: &Facts) -> Option<Naps> {
             while let Some((_, ack)) = sent.get(at).filter(|s| s.0 <= r.at_ns) {
                 (at, last) = (at + 1, last.max(*ack));
             }
-            took.push(r.next_ns.saturating_sub(r.at_ns));
+            // Nothing of it was ever seen to leave: no room, as far as is known.
+            let last = if last == i64::MIN { i64::MAX } else { last };
+            took.push(r.slept.1);
             acked.push(last.clamp(r.at_ns, r.next_ns).saturating_sub(r.at_ns));
             idle += r.next_ns.saturating_sub(last.clamp(r.at_ns, r.next_ns));
         }

@@ -158,8 +158,9 @@ fn beside_work(g: &Group) -> bool {
 fn no_way(g: &Group) -> bool {
     let data = g.of.iter().any(|o| o.carries == "data");
     let reason = |of: &[&str]| of.contains(&g.reason.as_str());
-    let none = reason(&[NO_ROUTE, NO_ROUTE_IN, OTHERHOST, NO_PORT]) && !data && whole(g);
-    let nobodys = g.location.starts_with("ip6_") || reason(&[NO_PORT]);
+    let no_port = reason(&[NO_PORT]) && g.location.starts_with("br_");
+    let none = (no_port || reason(&[NO_ROUTE, NO_ROUTE_IN, OTHERHOST])) && !data && whole(g);
+    let nobodys = g.location.starts_with("ip6_") || no_port;
     none && (g.count <= FEW || nobodys && g.owned == g.aside && g.count < MANY)
 }
 
@@ -371,7 +372,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
                 let down = g.qdisc.as_deref() == Some(NOQUEUE);
                 g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
             };
-            let full: u64 = lost.iter().filter(|g| queued(g)).map(|g| g.count).sum();
+            let full: u64 = all().filter(|g| queued(g)).map(|g| g.count).sum();
             // Each by itself; those that stand behind the first ones have no times, and are not known to be harmless.
             let harmless = all().all(|g| {
                 let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);

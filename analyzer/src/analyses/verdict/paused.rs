@@ -7,7 +7,11 @@ use crate::reconstruct::thread::UNRECORDED;
 /// Of those with most time, without a point.
 pub(super) fn paused(a: &Application) -> Option<String> {
     // What comes before a server has read what lies there is no part of that.
-    let unread = |p: &&Paused| a.left_unread.as_ref().is_some_and(|l| l.at == p.server);
+    let unread = |p: &&Paused| {
+        a.left_unread
+            .as_ref()
+            .is_some_and(|l| l.at == p.server && l.units.saturating_mul(2) >= p.requests)
+    };
     a.paused.iter().find(|p| !unread(p)).map(words)
 }
 

@@ -1,69 +1,114 @@
 //! Attempts that fail beside work that goes well, and the packets of them that are dropped: a monitor's checks of what is not there, one of few tries. Where answers are compared and none takes longer, more of them are a difference and no harm.
 //!
-//! In: rates of failed openings and of drops that are worse, attempts that the report lays aside ([`crate::analyses::opens::aside::beside_work`]), datagrams that asked for nothing. Out: such rates, of which all but a little of the difference is
-//! theirs, called changed and marked. Must not be asked where an answer is worse, where fewer requests are answered after, or where events were lost.
+//! In: rates of failed openings and of drops that are worse, attempts that the report lays aside ([`crate::analyses::opens::aside::beside_work`]), datagrams of threads that wait for no answer. Out: such rates, of which all but a little of the difference is
+//! theirs, called changed and marked. Must not be asked where an answer is worse, where fewer requests are answered after, or where events were lost; nor say so of an end that anybody reached on either side, or of packets that were dropped for a
+//! reason that may be somebody's (a full queue).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rates::Rate;
+use crate::analyses::drops::{NOBODY, OneWay};
 use crate::analyses::opens::aside::beside_work;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::sides::options::Recording;
 use crate::diff::values::attempts::opening;
 use crate::diff::values::counted::drop_metric;
 use crate::facts::{ConnectionId, SkbId};
-use crate::reconstruct::datagrams::tables::Awaited;
-use crate::reconstruct::opens::tables::OpenEnd;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 use crate::reconstruct::whose::Carries;
 
 /// Attempts to connect: of a server, or with no name that is its own those of all others.
 const FAILED: &str = "app.failed_opens";
+/// No socket took it.
+const NO_SOCKET: &str = "NO_SOCKET";
 /// Of the difference: so little may be of others.
 const REST: f64 = 0.05;
 
-/// What is aside in a recording.
-struct Apart {
-    attempts: FxHashSet<ConnectionId>,
-    /// Of a datagram: whether its thread waited for an answer.
-    datagrams: FxHashMap<SkbId, bool>,
+fn at((address, port): End) -> SocketAddr {
+    SocketAddr::new(address.to_canonical(), port)
 }
 
-impl Apart {
-    fn of(r: &Recording<'_>) -> Apart {
+/// Ends that anybody reached, by TCP and by UDP.
+#[derive(Default)]
+struct Reached {
+    tcp: BTreeSet<SocketAddr>,
+    udp: BTreeSet<SocketAddr>,
+}
+
+impl Reached {
+    fn add(&mut self, r: &Recording<'_>) {
+        let f = r.facts;
+        let stood = f.opens.iter().filter(|o| o.end == OpenEnd::Established);
+        self.tcp.extend(stood.filter_map(|o| Some(at(o.to?))));
+        let spoke = f.connections.iter().filter(|c| c.bytes_in > 0 || c.bytes_out > 0);
+        let ends = spoke.flat_map(|c| [(c.saddr, c.sport), (c.daddr, c.dport)]);
+        self.tcp.extend(ends.filter_map(|(a, port)| Some(at((a?, port)))));
+        let answered = f.udp_turns.iter().filter(|t| t.ready_ns.is_some() || t.landed > 0);
+        let to = answered.filter_map(|t| t.to);
+        self.udp.extend(to.map(|to| at((to.ip(), to.port()))));
+    }
+}
+
+/// What is aside in a recording.
+struct Apart<'r> {
+    r: &'r Recording<'r>,
+    attempts: FxHashSet<ConnectionId>,
+    one_way: OneWay,
+    to: FxHashMap<SkbId, SocketAddr>,
+}
+
+impl<'r> Apart<'r> {
+    fn of(r: &'r Recording<'r>) -> Apart<'r> {
         let turns = r.facts.udp_turns.iter();
+        let to = turns.filter_map(|t| Some((t.skb_id?, at((t.to?.ip(), t.to?.port())))));
         Apart {
+            r,
             attempts: beside_work(r.facts),
-            datagrams: (turns.filter_map(|t| Some((t.skb_id?, t.awaited != Awaited::No)))).collect(),
+            one_way: OneWay::of(r.facts),
+            to: to.collect(),
         }
     }
-    fn has(&self, c: Option<ConnectionId>) -> bool {
-        c.is_some_and(|c| self.attempts.contains(&c))
+    fn attempt(&self, c: Option<ConnectionId>, reached: &Reached) -> bool {
+        let row = c.filter(|c| self.attempts.contains(c));
+        let row = row.and_then(|c| self.r.facts.connections.get(c.0 as usize));
+        row.is_some_and(|row| row.daddr.is_some_and(|a| !reached.tcp.contains(&at((a, row.dport)))))
     }
-    /// Events of a rate that are of others; these servers have rates of their own.
-    fn others(&self, r: &Recording<'_>, metric: &str, named: &BTreeSet<String>) -> usize {
-        if metric.starts_with(FAILED) {
-            let own = server(metric).filter(|s| named.contains(*s));
-            let failed = r.facts.opens.iter().filter(|o| o.end != OpenEnd::Established);
-            let theirs = failed.filter(|o| {
-                let to = opening(o).unwrap_or_default();
-                own.map_or(!named.contains(&to), |own| own == to)
-            });
-            return theirs.filter(|o| r.has(o.start_ns) && !self.has(o.connection)).count();
-        }
-        let own = r.facts.drops.iter().filter(|d| r.has(d.time_ns));
-        let own = own.filter(|d| drop_metric(r, d).as_deref() == Some(metric));
-        let theirs = own.filter(|d| match d.owner.map(|o| (o.carries, o.connection)) {
-            Some((Carries::Syn, c)) => !self.has(c),
+    fn dropped(&self, d: &DropRow, reached: &Reached) -> bool {
+        match d.owner.map(|o| (o.carries, o.connection)) {
+            Some((Carries::Syn, c)) => self.attempt(c, reached),
             Some((Carries::Datagram, _)) => {
-                let waits = d.skb_id.and_then(|s| self.datagrams.get(&s));
-                waits.copied().unwrap_or(true)
+                let to = d.skb_id.and_then(|s| self.to.get(&s));
+                self.one_way.sent(d) && to.is_some_and(|to| !reached.udp.contains(to))
             }
-            _ => true,
-        });
-        theirs.count()
+            _ => false,
+        }
+    }
+    /// Attempts of others that failed, of a rate; these servers have rates of their own.
+    fn failed(&self, metric: &str, named: &BTreeSet<String>, reached: &Reached) -> usize {
+        let own = server(metric).filter(|s| named.contains(*s));
+        let here = |o: &&OpenRow| {
+            let to = opening(o).unwrap_or_default();
+            o.end != OpenEnd::Established && own.map_or(!named.contains(&to), |own| own == to)
+        };
+        let failed = self.r.facts.opens.iter().filter(here);
+        failed
+            .filter(|o| self.r.has(o.start_ns) && !self.attempt(o.connection, reached))
+            .count()
+    }
+    /// Drops of others, by rate.
+    fn drops(&self, reached: &Reached) -> BTreeMap<String, usize> {
+        let mut out = BTreeMap::new();
+        let here = self.r.facts.drops.iter().filter(|d| self.r.has(d.time_ns));
+        for d in here.filter(|d| !self.dropped(d, reached)) {
+            if let Some(metric) = drop_metric(self.r, d) {
+                *out.entry(metric).or_default() += 1;
+            }
+        }
+        out
     }
 }
 
@@ -74,31 +119,45 @@ fn server(metric: &str) -> Option<&str> {
 
 /// Calls changed, and marks, what is theirs.
 pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]) {
-    let judged =
-        |r: &Rate| r.outcome == Outcome::Worse && (r.metric.starts_with(FAILED) || r.metric.starts_with("drops."));
-    let lossy = || {
-        sides
-            .iter()
-            .flat_map(|side| side.iter())
-            .any(|r| r.by_port || !r.facts.gaps.is_empty())
+    // What a full queue lost is somebody's.
+    let reason = |m: &str| {
+        let of = m.strip_prefix("drops.");
+        of.is_some_and(|r| r == NO_SOCKET || NOBODY.contains(&r))
     };
-    if !rates.iter().any(judged) || lossy() {
+    let judged = |r: &Rate| r.outcome == Outcome::Worse && (r.metric.starts_with(FAILED) || reason(&r.metric));
+    let all = || sides.iter().flat_map(|side| side.iter());
+    if !rates.iter().any(judged) || all().any(|r| r.by_port || !r.facts.gaps.is_empty()) {
         return;
     }
-    let named = rates
-        .iter()
-        .filter_map(|r| server(&r.metric))
-        .filter(|s| s.parse::<SocketAddr>().is_ok());
+    let named = rates.iter().filter_map(|r| server(&r.metric));
+    let named = named.filter(|s| s.parse::<SocketAddr>().is_ok());
     let named: BTreeSet<String> = named.map(str::to_owned).collect();
+    let mut reached = Reached::default();
+    all().for_each(|r| reached.add(r));
     let apart = sides.map(|side| side.iter().map(Apart::of).collect::<Vec<_>>());
+    let drops = apart
+        .each_ref()
+        .map(|side| side.iter().map(|a| a.drops(&reached)).collect::<Vec<_>>());
     for r in rates.iter_mut().filter(|r| judged(r)) {
-        let rest = |nth: usize, out_of: f64| {
-            let of = sides.get(nth).zip(apart.get(nth)).into_iter();
-            let of = of.flat_map(|(side, apart)| side.iter().zip(apart));
-            let n: usize = of.map(|(one, apart)| apart.others(one, &r.metric, &named)).sum();
-            n as f64 / out_of.max(1.0)
+        let n = |nth: usize| -> usize {
+            match r.metric.starts_with(FAILED) {
+                true => apart
+                    .get(nth)
+                    .into_iter()
+                    .flatten()
+                    .map(|a| a.failed(&r.metric, &named, &reached))
+                    .sum(),
+                false => drops
+                    .get(nth)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|of| of.get(&r.metric))
+                    .sum(),
+            }
         };
-        let left = rest(1, r.after.out_of) - rest(0, r.before.out_of);
+        // What is not known to have failed is in no rate.
+        let before = (n(0) as f64).min(r.before.of) / r.before.out_of.max(1.0);
+        let left = n(1) as f64 / r.after.out_of.max(1.0) - before;
         if left <= REST * r.difference.abs() {
             (r.outcome, r.unfelt) = (Outcome::Changed, true);
         }

@@ -95,12 +95,12 @@ fn answers(side: &[Recording<'_>]) -> BTreeMap<String, usize> {
     out
 }
 
-/// `10.0.0.1:873`: ends of those services.
+/// `10.0.0.1:873`: ends of those services whose speed is compared.
 pub(super) fn servers(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
     let all = as_fast(rates, sides, o);
-    all.iter()
-        .filter_map(|s| Some(s.split_once(' ')?.1.to_owned()))
-        .collect()
+    let compared = |s: &&String| rates.iter().any(|r| r.metric == format!("{SPEED}{s}]"));
+    let all = all.iter().filter(compared);
+    all.filter_map(|s| Some(s.split_once(' ')?.1.to_owned())).collect()
 }
 
 /// Units of a stage without these transfers: those that met it, and all.

@@ -22,7 +22,7 @@ use crate::diff::servers::{
     few::Few,
     large::Large,
 };
-use crate::diff::sides::options::{DiffOptions, Recording};
+use crate::diff::sides::options::{DiffOptions, Recording, seconds};
 use crate::facts::ConnectionId;
 use crate::stat::nearest_rank;
 
@@ -176,9 +176,10 @@ fn gain(metrics: &[Metric], asks: &[Asks]) -> i64 {
     fronts(metrics, asks).iter().map(less).min().unwrap_or(0).max(0)
 }
 
-/// No server that users ask gives far fewer answers than before.
-fn as_many(metrics: &[Metric], asks: &[Asks]) -> bool {
-    let fewer = |m: &&Metric| (m.after.n as f64) < FEWER * m.before.n as f64;
+/// No server that users ask gives far fewer answers a second than before.
+fn as_many(metrics: &[Metric], asks: &[Asks], [before, after]: [f64; 2]) -> bool {
+    let each = |n: u64, seconds: f64| n as f64 / seconds.max(1e-9);
+    let fewer = |m: &&Metric| each(m.after.n, after) < FEWER * each(m.before.n, before);
     !fronts(metrics, asks).iter().any(fewer)
 }
 
@@ -232,7 +233,7 @@ pub(in crate::diff) fn moderate(
         return;
     }
     transfers::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
-    if as_many(metrics, known.asks) {
+    if as_many(metrics, known.asks, sides.each_ref().map(|(side, _)| seconds(side))) {
         super::beside_work::moderate(rates, sides.each_ref().map(|(side, _)| *side));
     }
     // Lives of skbs are those units' as well.

@@ -194,7 +194,7 @@ fn as_quick(before: i64, after: i64, o: &DiffOptions) -> bool {
 /// The number that is never exceeded, and reached for so much of the time, where the other side has more.
 fn ceiling(of: &Under, other: &Under) -> Option<usize> {
     let n = of.ns.len().saturating_sub(1);
-    let reached = n > 0 && of.answers.min(other.answers) >= LEAST && of.part(n) >= REACHED;
+    let reached = n > 0 && of.alike() && of.answers.min(other.answers) >= LEAST && of.part(n) >= REACHED;
     (reached && other.most() >= n.saturating_mul(TIMES) && other.part(n + 1) >= EXCEEDED).then_some(n)
 }
 

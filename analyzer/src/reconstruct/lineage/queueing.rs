@@ -118,15 +118,20 @@ impl Splits {
     pub fn let_go(&mut self) {
         let of = self.ways.keys().filter(|w| w.cpu.is_none());
         let waiting: FxHashSet<Name> = of.map(|w| w.queue.dev).collect();
-        for dev in waiting {
-            self.shuffled(dev);
-        }
+        self.shuffle(&waiting);
     }
 
     /// Segments of some packet of a device's queue are gone: what comes next may be of any.
     fn shuffled(&mut self, dev: Name) {
-        self.unalign(Queue::unnamed(dev));
-        let of = self.ways.keys().filter(|w| w.cpu.is_none() && w.queue.dev == dev);
+        self.shuffle(&FxHashSet::from_iter([dev]));
+    }
+
+    fn shuffle(&mut self, of: &FxHashSet<Name>) {
+        self.aligned.retain(|queue| !of.contains(&queue.dev));
+        let of = self
+            .ways
+            .keys()
+            .filter(|w| w.cpu.is_none() && of.contains(&w.queue.dev));
         let mut of: Vec<Way> = of.copied().collect();
         of.sort_unstable_by_key(|w| w.queue);
         for way in of {

@@ -17,6 +17,8 @@ use crate::name::Name;
 
 /// Packets cut whose segments have not all been sent, per queue: more were lost.
 const CUT: usize = 4096;
+/// Queues that have cut packets up, of which some are waited for: of more nothing is known.
+const WAYS: usize = 1024;
 
 /// Where segments come out in order: the CPU that cut them (GSO), or the queue whose discipline did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,6 +120,13 @@ impl Splits {
         };
         if in_qdisc {
             self.last_cut.insert(way.queue, ts);
+        }
+        // Each frame is asked of all of them.
+        if self.ways.len() >= WAYS && !self.ways.contains_key(&way) {
+            self.let_go();
+        }
+        if self.aligned.len() >= WAYS {
+            self.aligned.clear();
         }
         let of = self.ways.entry(way).or_default();
         of.push_back(cut);

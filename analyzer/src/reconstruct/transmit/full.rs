@@ -1,6 +1,6 @@
 //! Sends that a full send buffer refused (EAGAIN), and what their thread did until its next send on the same socket.
 //!
-//! In: ends of sends (`sock_send_length`, Linux 6.3 or later), sleeps of threads. Out: [`RefusedSend`]s where [`LEAST_NS`] or more passed until the next. A socket on which others sent meanwhile is nobody's to wait for.
+//! In: ends of sends (`sock_send_length`, Linux 6.3 or later), sleeps of threads. Out: [`RefusedSend`]s where [`LEAST_NS`] or more passed until the next, which was taken: where it is refused as well there was no room. A socket on which others sent meanwhile is nobody's to wait for.
 
 use rustc_hash::FxHashMap;
 
@@ -42,6 +42,7 @@ impl Refusals {
     pub(super) fn sent(&mut self, pid: i32, (begun, ended): (i64, i64), ret: i32) {
         if let Some((who, at)) = self.open.take()
             && who == pid
+            && ret > 0
             && begun.saturating_sub(at) >= LEAST_NS
             && self.found.len() < MOST
         {
@@ -95,9 +96,10 @@ mod tests {
             (7, 503, 4_096),
         ]);
         assert_eq!(one, [(7, MS + 10, 501 * MS)]);
-        // Refused once more, it waits again.
+        // Refused once more, there was no room: the sleep before that was not in vain.
         let again = found(&[(7, 0, EAGAIN), (7, 500, EAGAIN), (7, 1_000, 1)]);
-        assert_eq!(again, [(7, 10, 500 * MS), (7, 500 * MS + 10, 1_000 * MS)]);
+        assert_eq!(again, [(7, 500 * MS + 10, 1_000 * MS)]);
+        assert_eq!(found(&[(7, 0, EAGAIN), (7, 500, EAGAIN), (7, 1_000, EAGAIN)]), []);
         // Another thread sends meanwhile, or the peer closed.
         assert_eq!(found(&[(7, 0, EAGAIN), (8, 300, 1), (7, 500, 1)]), []);
         assert_eq!(found(&[(7, 0, -32), (7, 500, 1)]), []);

@@ -57,6 +57,14 @@ fn who_sleeps_while_there_is_room_is_told() {
     let mut f = facts(41, "clock_nanosleep");
     f.tx[0].t_ack_ns = None;
     assert_eq!(naps(&f), None);
+    // Of what it sends nothing was ever seen to leave, as where its window was closed before.
+    let mut f = facts(41, "clock_nanosleep");
+    f.tx.clear();
+    assert_eq!(naps(&f), None);
+    f = facts(41, "clock_nanosleep");
+    f.tx[0].kind = TxKind::TcpUnknown;
+    f.tx[0].t_ack_ns = None;
+    assert_eq!(naps(&f), None);
     // Twice is no habit.
     let mut f = facts(41, "clock_nanosleep");
     f.refused_sends.truncate(2);
