@@ -3,7 +3,7 @@
 use super::sentences::{counted, duration, moment};
 use crate::analyses::application::LeftUnread;
 
-/// `hub/7 at 10.91.2.10:7000 left data of 49 connections unread, for p50 933.51 ms and up to 2.002 s, the first from 5.176 s on: 107 packets lay there while it slept in epoll, ...`
+/// `hub/7 at 10.91.2.10:7000 left data of 48 connections unread, for p50 929.70 ms and up to 2.002 s, the first from 5.176 s on: 103 packets lay there while it slept in epoll, ...`
 pub(super) fn left_unread(l: &LeftUnread) -> String {
     let at = match l.at.as_str() {
         "" => String::new(),
