@@ -1168,6 +1168,25 @@ def players(watch, host, port, up=6000, down=300, gap=0.15, beat=0.6, threads=8)
     together(threads, work)
 
 
+def plain(watch, host, port, up=200, down=300, gap=0.05, threads=3, new=0, says="q"):
+    """Asks a server that knows no header: `up` bytes that begin with `says`, `down` of an answer. new: on a connection of its own each."""
+
+    def work(_):
+        s = None
+        while watch.runs():
+            at = time.time()
+            s = s or connect(host, port)
+            s.sendall(says.encode() + b"q" * (up - len(says)))
+            receive(s, down)
+            watch.done(says, at)
+            if new:
+                s.close()
+                s = None
+            time.sleep(gap)
+
+    together(threads, work)
+
+
 def pictures(watch, host, port, size=400000, every=0.4, nap=0.5, send_buffer=120000):
     """Sends a picture each `every` seconds; where its socket takes no more it sleeps. How late each is sent whole."""
     s, n = connect(host, port), 0

@@ -32,23 +32,5 @@ PY
     sleep 0.5
 }
 traffic() {
-    client python3 - << 'PY'
-import socket, threading, time
-start, took = time.time(), []
-def ask():
-    while time.time() < start + 8:
-        began = time.time()
-        with socket.create_connection(("10.9.2.2", 7124), 5) as s:
-            s.sendall(b"q" * 200)
-            s.recv(1000)
-        took.append(time.time() - began)
-        time.sleep(0.03)
-threads = [threading.Thread(target=ask) for _ in range(8)]
-for t in threads:
-    t.start()
-for t in threads:
-    t.join()
-slow = [t for t in took if t > 0.2]
-print(len(took), "answered,", len(slow), "after more than 0.2 s, at most", round(max(took), 3), "s")
-PY
+    ask plain 10.9.2.2 7124 8 threads=8 gap=0.03 new=1
 }
