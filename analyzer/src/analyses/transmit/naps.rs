@@ -81,7 +81,7 @@ pub(super) fn naps(facts: &Facts) -> Option<Naps> {
             let last = if last == i64::MIN { i64::MAX } else { last };
             took.push(r.slept.1);
             acked.push(last.clamp(r.at_ns, r.next_ns).saturating_sub(r.at_ns));
-            idle += r.next_ns.saturating_sub(last.clamp(r.at_ns, r.next_ns));
+            idle = idle.saturating_add(r.next_ns.saturating_sub(last.clamp(r.at_ns, r.next_ns)));
         }
         let (p50, acked) = (nearest_rank(&mut took, 50)?, nearest_rank(&mut acked, 50)?);
         let (first, end) = (of.first()?, of.last()?);

@@ -376,8 +376,8 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             // Each by itself; those that stand behind the first ones have no times, and are not known to be harmless.
             let harmless = all().all(|g| {
                 let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
-                let noise = noise || full <= NOW_AND_THEN && queued(g) || by_rule(g);
-                noise || told(g) || g.finds_rate.is_some() || all_along(g)
+                let few = full <= NOW_AND_THEN && queued(g);
+                noise || few || by_rule(g) || told(g) || g.finds_rate.is_some() || all_along(g)
             });
             // One or two segments of sockets whose route went: what tears a network down does that.
             let torn_down = d.lost <= FEW

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::nobody::{Place, of_tcp, of_udp, served};
 use super::rates::Rate;
 use crate::analyses::drops::{NOBODY, OneWay};
 use crate::analyses::opens::aside::beside_work;
@@ -18,7 +19,7 @@ use crate::diff::values::attempts::opening;
 use crate::diff::values::counted::drop_metric;
 use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::whose::Carries;
 
 /// Attempts to connect: of a server, or with no name that is its own those of all others.
@@ -28,43 +29,18 @@ const NO_SOCKET: &str = "NO_SOCKET";
 /// Of the difference: so little may be of others.
 const REST: f64 = 0.05;
 
-fn at((address, port): End) -> SocketAddr {
-    SocketAddr::new(address.to_canonical(), port)
-}
-
-/// Ends that anybody reached, by TCP and by UDP.
-#[derive(Default)]
-struct Reached {
-    tcp: BTreeSet<SocketAddr>,
-    udp: BTreeSet<SocketAddr>,
-}
-
-impl Reached {
-    fn add(&mut self, r: &Recording<'_>) {
-        let f = r.facts;
-        let stood = f.opens.iter().filter(|o| o.end == OpenEnd::Established);
-        self.tcp.extend(stood.filter_map(|o| Some(at(o.to?))));
-        let spoke = f.connections.iter().filter(|c| c.bytes_in > 0 || c.bytes_out > 0);
-        let ends = spoke.flat_map(|c| [(c.saddr, c.sport), (c.daddr, c.dport)]);
-        self.tcp.extend(ends.filter_map(|(a, port)| Some(at((a?, port)))));
-        let answered = f.udp_turns.iter().filter(|t| t.ready_ns.is_some() || t.landed > 0);
-        let to = answered.filter_map(|t| t.to);
-        self.udp.extend(to.map(|to| at((to.ip(), to.port()))));
-    }
-}
-
 /// What is aside in a recording.
 struct Apart<'r> {
     r: &'r Recording<'r>,
     attempts: FxHashSet<ConnectionId>,
     one_way: OneWay,
-    to: FxHashMap<SkbId, SocketAddr>,
+    to: FxHashMap<SkbId, Place>,
 }
 
 impl<'r> Apart<'r> {
     fn of(r: &'r Recording<'r>) -> Apart<'r> {
         let turns = r.facts.udp_turns.iter();
-        let to = turns.filter_map(|t| Some((t.skb_id?, at((t.to?.ip(), t.to?.port())))));
+        let to = turns.filter_map(|t| Some((t.skb_id?, of_udp(t.to?))));
         Apart {
             r,
             attempts: beside_work(r.facts),
@@ -72,23 +48,23 @@ impl<'r> Apart<'r> {
             to: to.collect(),
         }
     }
-    fn attempt(&self, c: Option<ConnectionId>, reached: &Reached) -> bool {
+    fn attempt(&self, c: Option<ConnectionId>, reached: &BTreeSet<Place>) -> bool {
         let row = c.filter(|c| self.attempts.contains(c));
         let row = row.and_then(|c| self.r.facts.connections.get(c.0 as usize));
-        row.is_some_and(|row| row.daddr.is_some_and(|a| !reached.tcp.contains(&at((a, row.dport)))))
+        row.is_some_and(|row| row.daddr.is_some_and(|a| !reached.contains(&of_tcp((a, row.dport)))))
     }
-    fn dropped(&self, d: &DropRow, reached: &Reached) -> bool {
+    fn dropped(&self, d: &DropRow, reached: &BTreeSet<Place>) -> bool {
         match d.owner.map(|o| (o.carries, o.connection)) {
             Some((Carries::Syn, c)) => self.attempt(c, reached),
             Some((Carries::Datagram, _)) => {
                 let to = d.skb_id.and_then(|s| self.to.get(&s));
-                self.one_way.sent(d) && to.is_some_and(|to| !reached.udp.contains(to))
+                self.one_way.sent(d) && to.is_some_and(|to| !reached.contains(to))
             }
             _ => false,
         }
     }
     /// Attempts of others that failed, of a rate; these servers have rates of their own.
-    fn failed(&self, metric: &str, named: &BTreeSet<String>, reached: &Reached) -> usize {
+    fn failed(&self, metric: &str, named: &BTreeSet<String>, reached: &BTreeSet<Place>) -> usize {
         let own = server(metric).filter(|s| named.contains(*s));
         let here = |o: &&OpenRow| {
             let to = opening(o).unwrap_or_default();
@@ -100,7 +76,7 @@ impl<'r> Apart<'r> {
             .count()
     }
     /// Drops of others, by rate.
-    fn drops(&self, reached: &Reached) -> BTreeMap<String, usize> {
+    fn drops(&self, reached: &BTreeSet<Place>) -> BTreeMap<String, usize> {
         let mut out = BTreeMap::new();
         let here = self.r.facts.drops.iter().filter(|d| self.r.has(d.time_ns));
         for d in here.filter(|d| !self.dropped(d, reached)) {
@@ -132,8 +108,7 @@ pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]
     let named = rates.iter().filter_map(|r| server(&r.metric));
     let named = named.filter(|s| s.parse::<SocketAddr>().is_ok());
     let named: BTreeSet<String> = named.map(str::to_owned).collect();
-    let mut reached = Reached::default();
-    all().for_each(|r| reached.add(r));
+    let reached: BTreeSet<Place> = all().flat_map(|r| served(r.facts)).collect();
     let apart = sides.map(|side| side.iter().map(Apart::of).collect::<Vec<_>>());
     let drops = apart
         .each_ref()

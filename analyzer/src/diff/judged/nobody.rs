@@ -28,14 +28,30 @@ const REST: f64 = 0.05;
 const ALIKE: f64 = 2.0;
 
 /// Whether it is TCP's, and where.
-type Place = (bool, SocketAddr);
+pub(super) type Place = (bool, SocketAddr);
 
-fn of_tcp((address, port): End) -> Place {
+pub(super) fn of_tcp((address, port): End) -> Place {
     (true, SocketAddr::new(address.to_canonical(), port))
 }
 
-fn of_udp(at: SocketAddr) -> Place {
+pub(super) fn of_udp(at: SocketAddr) -> Place {
     (false, SocketAddr::new(at.ip().to_canonical(), at.port()))
+}
+
+/// By UDP: answered, or what was sent came to a socket.
+fn answered(t: &TurnRow) -> bool {
+    t.ready_ns.is_some() || t.landed > 0
+}
+
+/// Ends of a recording that anybody reached.
+pub(super) fn served(f: &Facts) -> impl Iterator<Item = Place> + '_ {
+    let stood = f.opens.iter().filter(|o| o.end == OpenEnd::Established);
+    let spoke = f.connections.iter().filter(|c| c.bytes_in > 0 || c.bytes_out > 0);
+    let ends = spoke.flat_map(|c| [(c.saddr, c.sport), (c.daddr, c.dport)]);
+    let turns = f.udp_turns.iter().filter(|t| answered(t));
+    (stood.filter_map(|o| Some(of_tcp(o.to?))))
+        .chain(ends.filter_map(|(a, port)| Some(of_tcp((a?, port)))))
+        .chain(turns.filter_map(|t| Some(of_udp(t.to?))))
 }
 
 /// What came of one side's questions.
@@ -59,17 +75,10 @@ impl Side {
     }
     fn add(&mut self, r: &Recording<'_>, long: f64) {
         let f = r.facts;
-        let answered = |t: &TurnRow| t.ready_ns.is_some() || t.landed > 0;
+        self.served.extend(served(f));
         let stood = f.opens.iter().filter(|o| o.end == OpenEnd::Established);
-        self.served.extend(stood.clone().filter_map(|o| Some(of_tcp(o.to?))));
         let spoke = f.connections.iter().filter(|c| c.bytes_in > 0 || c.bytes_out > 0);
-        for c in spoke.clone() {
-            let ends = [(c.saddr, c.sport), (c.daddr, c.dport)];
-            self.served
-                .extend(ends.into_iter().filter_map(|(a, port)| Some(of_tcp((a?, port)))));
-        }
         let turns = f.udp_turns.iter().filter(|t| answered(t));
-        self.served.extend(turns.clone().filter_map(|t| Some(of_udp(t.to?))));
         // Who has an answer of anybody, or is to give one.
         let busy: BTreeSet<i32> = (stood.map(|o| o.pid).chain(turns.map(|t| t.pid)))
             .chain(f.turnarounds.iter().map(|t| t.pid))

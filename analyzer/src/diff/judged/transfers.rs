@@ -54,7 +54,7 @@ fn carried(side: &[Recording<'_>]) -> BTreeMap<String, f64> {
 }
 
 /// `to 10.0.0.1:873`: services whose transfers are as fast as before, or faster.
-fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
+pub(in crate::diff) fn as_fast(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
     let service_of = |r: &Rate| Some(r.metric.strip_prefix(SPEED)?.strip_suffix(']')?.to_owned());
     let compared: BTreeMap<String, &Rate> = rates.iter().filter_map(|r| Some((service_of(r)?, r))).collect();
     let no_slower = |(_, r): &(&String, &&Rate)| {
@@ -96,10 +96,9 @@ fn answers(side: &[Recording<'_>]) -> BTreeMap<String, usize> {
 }
 
 /// `10.0.0.1:873`: ends of those services whose speed is compared.
-pub(super) fn servers(rates: &[Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) -> BTreeSet<String> {
-    let all = as_fast(rates, sides, o);
+pub(super) fn servers(rates: &[Rate], as_fast: &BTreeSet<String>) -> BTreeSet<String> {
     let compared = |s: &&String| rates.iter().any(|r| r.metric == format!("{SPEED}{s}]"));
-    let all = all.iter().filter(compared);
+    let all = as_fast.iter().filter(compared);
     all.filter_map(|s| Some(s.split_once(' ')?.1.to_owned())).collect()
 }
 
@@ -172,18 +171,19 @@ pub(in crate::diff) fn left(side: &[Recording<'_>], metric: &str, but: &BTreeSet
     (n, (!drops).then_some(all))
 }
 
-/// Calls changed what is worse by such transfers alone.
-pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2], o: &DiffOptions) {
+/// Calls changed what is worse by such transfers alone (`as_fast`).
+pub(in crate::diff) fn moderate(
+    rates: &mut [Rate],
+    as_fast: &BTreeSet<String>,
+    sides: [&[Recording<'_>]; 2],
+    o: &DiffOptions,
+) {
     let of = |r: &Rate| {
         let named = r.metric.starts_with(RETRANSMITS) || r.metric.starts_with("drops.");
         let named = named || [RTO, OUT_OF_ORDER, RECOVERY].contains(&r.metric.as_str());
         r.outcome == Outcome::Worse && named
     };
-    if !rates.iter().any(of) {
-        return;
-    }
-    let as_fast = as_fast(rates, sides, o);
-    if as_fast.is_empty() {
+    if as_fast.is_empty() || !rates.iter().any(of) {
         return;
     }
     let [before, after] = sides;
@@ -196,7 +196,7 @@ pub(in crate::diff) fn moderate(rates: &mut [Rate], sides: [&[Recording<'_>]; 2]
             Some(service) => as_fast.contains(service),
             None => {
                 let rest = |side, all: f64| {
-                    let (events, of) = left(side, &r.metric, &as_fast);
+                    let (events, of) = left(side, &r.metric, as_fast);
                     events / of.unwrap_or(all).max(1.0)
                 };
                 let least = if matches!(r.kind, Kind::Units) {

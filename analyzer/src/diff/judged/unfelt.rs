@@ -194,7 +194,8 @@ pub(in crate::diff) fn moderate(
     let outside = sides.iter().flat_map(|side| asked_from_outside(side)).collect();
     let others = known.upstream.union(&known.mixed).cloned();
     // What is a transfer's is no answer's, and its speed is compared.
-    let others = others.chain(transfers::servers(rates, sides, o)).collect();
+    let as_fast = transfers::as_fast(rates, sides, o);
+    let others = others.chain(transfers::servers(rates, &as_fast)).collect();
     let sides = sides.map(|side| (side, in_turns(side, &others)));
     let mut unfelt: BTreeSet<&'static str> = BTreeSet::new();
     for outcome in [Outcome::Better, Outcome::Worse] {
@@ -232,7 +233,7 @@ pub(in crate::diff) fn moderate(
     if answered(metrics, known, &outside, Outcome::Worse).is_none() {
         return;
     }
-    transfers::moderate(rates, sides.each_ref().map(|(side, _)| *side), o);
+    transfers::moderate(rates, &as_fast, sides.each_ref().map(|(side, _)| *side), o);
     if as_many(metrics, known.asks, sides.each_ref().map(|(side, _)| seconds(side))) {
         super::beside_work::moderate(rates, sides.each_ref().map(|(side, _)| *side));
     }

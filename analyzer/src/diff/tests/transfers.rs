@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::samples::{facts, of};
 use crate::Confidence;
-use crate::diff::judged::transfers::{left, moderate};
+use crate::diff::judged::transfers::{as_fast, left, moderate};
 use crate::diff::sides::options::Recording;
 use crate::diff::{DiffOptions, Outcome};
 use crate::facts::Facts;
@@ -28,7 +28,9 @@ fn retransmits(speed: f64, change: impl Fn(&mut Facts)) -> Outcome {
     assert!(d.rates.iter().any(|r| r.metric.starts_with("tcp.speed[")));
     let side = |f| Recording::all(&[f], &[], None);
     let (b, a) = (side(&before), side(&after));
-    moderate(&mut d.rates, [&b, &a], &DiffOptions::default());
+    let o = DiffOptions::default();
+    let transfers = as_fast(&d.rates, [&b, &a], &o);
+    moderate(&mut d.rates, &transfers, [&b, &a], &o);
     d.rates.iter().find(|r| r.metric == "tcp.retransmits").unwrap().outcome
 }
 

@@ -98,6 +98,11 @@ impl Splits {
         self.last.clear();
         self.aligned.clear();
         self.last_cut.clear();
+        self.give_up();
+    }
+
+    /// What is waited for everywhere is not waited for any more.
+    fn give_up(&mut self) {
         for (way, cuts) in std::mem::take(&mut self.ways) {
             for cut in cuts {
                 self.close(way, cut, None);
@@ -123,7 +128,11 @@ impl Splits {
         }
         // Each frame is asked of all of them.
         if self.ways.len() >= WAYS && !self.ways.contains_key(&way) {
-            self.let_go();
+            self.ways.retain(|_, of| !of.is_empty());
+            if self.ways.len() >= WAYS {
+                self.aligned.clear();
+                self.give_up();
+            }
         }
         if self.aligned.len() >= WAYS {
             self.aligned.clear();
