@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use crate::classes::tables::{CLASSES, ClassRow};
+use crate::clients::{BY_SECOND, CLIENTS};
 use crate::counters::over_time::{OverTime, sockets::SOCKETS_OVER_TIME, tables::COUNTERS_OVER_TIME};
 use crate::counters::tables::{COUNTERS, CounterRow};
 use crate::ingest::{CaptureInfo, GapRow, StatRow};
@@ -43,7 +44,7 @@ use crate::settings::Settings;
 use crate::snapshots::cgroups::tables::CGROUPS;
 use crate::snapshots::spaces::Spaces;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
-use crate::table::{FactTable, TableDef, Typed};
+use crate::table::{Derived, FactTable, TableDef, Typed};
 
 /// Number of one life of an skb address, in order of birth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize)]
@@ -209,6 +210,20 @@ fn view<'f, R: Sync>(def: &'static TableDef<R>, rows: &'f [R], names: &'f Names)
     Box::new(Typed { def, rows, names })
 }
 
+/// A view whose rows are made of others' when somebody asks for them.
+fn derived<'f, R: Send + Sync>(
+    def: &'static TableDef<R>,
+    facts: &'f Facts,
+    make: fn(&Facts) -> Vec<R>,
+) -> Box<dyn FactTable + 'f> {
+    Box::new(Derived {
+        def,
+        facts,
+        make,
+        rows: Default::default(),
+    })
+}
+
 impl Facts {
     /// The process of a thread; where that is not known, itself.
     pub fn process(&self, pid: i32) -> i32 {
@@ -233,6 +248,8 @@ impl Facts {
             view(&LIMITERS, &self.limiters, names),
             view(&TURNAROUNDS, &self.turnarounds, names),
             view(&RESPONSES, &self.responses, names),
+            derived(&CLIENTS, self, crate::clients::clients),
+            derived(&BY_SECOND, self, crate::clients::by_second),
             view(&CONNECTIONS, &self.connections, names),
             view(&TCP_SAMPLES, &self.tcp_samples, names),
             view(&TCP_STATES, &self.tcp_states, names),

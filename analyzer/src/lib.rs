@@ -6,6 +6,7 @@
 
 pub mod analyses;
 pub mod classes;
+pub mod clients;
 pub mod confidence;
 pub mod counters;
 pub mod diff;

@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
-use crate::facts::Names;
+use crate::facts::{Facts, Names};
 use crate::name::Name;
 
 /// A value of a table. Unknown is `Null`, never 0.
@@ -189,6 +190,45 @@ impl<R: Sync + 'static> FactTable for Typed<'_, R> {
     fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         match (self.rows.get(row), self.def.columns.get(column)) {
             (Some(r), Some(c)) => (c.get)(r, self.names),
+            _ => Cell::Null,
+        }
+    }
+}
+
+/// Rows that are made of those of other tables, when the first of them is asked for.
+pub struct Derived<'f, R: 'static> {
+    /// Definition.
+    pub def: &'static TableDef<R>,
+    /// What they are made of.
+    pub facts: &'f Facts,
+    /// Makes them.
+    pub make: fn(&Facts) -> Vec<R>,
+    /// Once made.
+    pub rows: OnceLock<Vec<R>>,
+}
+
+impl<R: 'static> Derived<'_, R> {
+    fn rows(&self) -> &[R] {
+        self.rows.get_or_init(|| (self.make)(self.facts))
+    }
+}
+
+impl<R: Send + Sync + 'static> FactTable for Derived<'_, R> {
+    fn name(&self) -> &'static str {
+        self.def.name
+    }
+    fn meaning(&self) -> &'static str {
+        self.def.meaning
+    }
+    fn columns(&self) -> Vec<ColumnInfo> {
+        self.def.columns.iter().map(|c| c.info).collect()
+    }
+    fn len(&self) -> usize {
+        self.rows().len()
+    }
+    fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        match (self.rows().get(row), self.def.columns.get(column)) {
+            (Some(r), Some(c)) => (c.get)(r, &self.facts.names),
             _ => Cell::Null,
         }
     }

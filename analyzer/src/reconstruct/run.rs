@@ -303,6 +303,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         sendings: trace.info.recorded("net:net_dev_queue"),
         lost,
     });
+    let ends = connections.iter().map(crate::names::Ends::of).collect();
     let reset_reasons_inferred = opens::reset_reasons::by_reads(&trace, &mut opens.resets, (&rx.rows, &connections));
     Facts {
         gaps: trace.gaps,
@@ -388,6 +389,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             reasons_by_place: by_place,
             reset_reasons_inferred,
             udp_by_calls: datagrams.by_calls,
+            ends,
         },
         capture: CaptureInfo {
             missing_events,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::{failed, json, rpc, run, sample, stdout};
+use crate::{failed, json, rpc, run, sample, stdout, tempdir};
 
 /// The oracle's counts of a sample by event name; trace-cmd prints no system.
 fn counts(values: impl Iterator<Item = (String, u64)>) -> BTreeMap<String, u64> {
@@ -229,4 +229,37 @@ fn what_may_not_have_been_recorded_is_unknown_and_not_0() {
             "{view}.{column}"
         );
     }
+}
+
+/// 400 requests over one connection of which both ends are recorded, in every form.
+#[test]
+fn clients_are_asked_like_any_view() {
+    let file = rpc();
+    let rows = json(&["show", "clients", &file, "--format", "json"]);
+    assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
+    let r = &rows[0];
+    assert_eq!(
+        (r["client"].as_str(), r["server"].as_str()),
+        (Some("10.78.1.1"), Some("10.78.1.2:7000"))
+    );
+    let of = |name: &str| r[name].as_u64();
+    assert_eq!(
+        (of("requests"), of("answered"), of("unanswered")),
+        (Some(400), Some(400), Some(0))
+    );
+    assert_eq!(
+        (of("bytes_asked"), of("bytes_answered")),
+        (Some(281_600), Some(885_400))
+    );
+    let sql = "SELECT SUM(requests) AS n, MAX(max_ns) AS ns FROM clients_by_second WHERE server = '10.78.1.2:7000'";
+    let sums = json(&["query", &file, sql, "--format", "json"]);
+    assert_eq!(
+        (sums[0]["n"].as_u64(), sums[0]["ns"].as_u64()),
+        (Some(400), of("max_ns"))
+    );
+    let dir = tempdir("clients-parquet");
+    let to = dir.to_str().unwrap();
+    assert!(run(&["convert", &file, "--to", "parquet", "-o", to]).status.success());
+    assert!(dir.join("clients.parquet").is_file() && dir.join("clients_by_second.parquet").is_file());
+    std::fs::remove_dir_all(dir).unwrap();
 }

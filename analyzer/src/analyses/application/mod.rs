@@ -95,7 +95,7 @@ pub(crate) use spans::Spans;
 pub use stood::Stood;
 pub use threads::{Asker, HELD_OFF_NS, Serving};
 pub use unanswered::Unanswered;
-pub(crate) use unanswered::most_asked;
+pub(crate) use unanswered::{most_asked, without_answer};
 pub use waited::Waited;
 pub(crate) use waited::{by_thread, server};
 pub use waits_for_itself::WaitsForItself;

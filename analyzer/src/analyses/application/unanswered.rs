@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::asked_bytes::asked_bytes;
 use super::held::{self, Held};
 use super::label;
+use super::left::left;
 use super::patience::{Answers, Closed};
 use super::sockets::{Role, Socket};
 use crate::facts::{ConnectionId, Facts};
@@ -58,8 +59,36 @@ const ANSWERED_NS: i64 = 2_000_000_000;
 /// Shortest first message of a connection that may be one of TLS: of its handshake, or a request, bytes.
 const HELLO: u32 = 100;
 
-/// All of them, the longest first; at most [`KEPT`]. Where events were lost meanwhile a read may have been: of such nothing is said.
+/// All of them, the longest first; at most [`KEPT`].
 pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswered> {
+    let mut all = every(facts, sockets);
+    all.truncate(KEPT);
+    if facts.gaps.is_empty() && all.iter().any(|u| u.until == CLOSED) {
+        patient(facts, &mut all);
+    }
+    held::mark(facts, &mut all);
+    all
+}
+
+/// Connection and begin of every request of a client without an answer: those above, and first requests whose client closed the connection.
+pub(crate) fn without_answer(facts: &Facts) -> Vec<(ConnectionId, i64)> {
+    if !facts.capture.recorded("skb:skb_copy_datagram_iovec") && facts.responses.is_empty() {
+        return vec![];
+    }
+    let lost = Lost::of(&facts.gaps);
+    let of = left(facts).into_iter().filter_map(|(c, one)| {
+        let (sent, left) = one.given_up()?;
+        (!lost.within(sent, left)).then_some((c, sent))
+    });
+    let mut all: BTreeMap<ConnectionId, i64> = of.collect();
+    for u in every(facts, &super::sockets(facts)) {
+        all.insert(ConnectionId(u.connection), u.send_ns);
+    }
+    all.into_iter().collect()
+}
+
+/// Where events were lost meanwhile a read may have been: of such nothing is said.
+fn every(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswered> {
     let clients = sockets.iter().filter(|s| s.in_turns && s.role == Role::Client);
     // The last read, and what was sent behind it: begin, and times sent again.
     let mut of: FxHashMap<ConnectionId, (i64, Option<(i64, u64)>)> = clients
@@ -161,11 +190,6 @@ pub(super) fn unanswered(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswere
         })
         .collect();
     all.sort_by_key(|u| (std::cmp::Reverse(u.waited_ns), u.connection));
-    all.truncate(KEPT);
-    if facts.gaps.is_empty() && all.iter().any(|u| u.until == CLOSED) {
-        patient(facts, &mut all);
-    }
-    held::mark(facts, &mut all);
     all
 }
 

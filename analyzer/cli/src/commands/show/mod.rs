@@ -21,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   netmortem show --list                                     every table, its columns, units and meaning
   netmortem show drops incident.nmb
+  netmortem show clients incident.nmb                       who asked whom, how often, how long it took, when it was slow
   netmortem show rx incident.nmb --filter 'total_ns>=1000000' --filter dev=eth0 --limit 20
   netmortem show rx incident.nmb --columns task,start_ns,total_ns
   netmortem show skbs incident.nmb --format csv -o skbs.csv
