@@ -178,3 +178,31 @@ fn the_views_are_made_when_they_are_asked_for() {
     assert_eq!(cell("unanswered"), crate::table::Cell::U64(0));
     assert_eq!(view.cell(1, 0), crate::table::Cell::Null);
 }
+
+/// Each response of the client says the same ends as its server's turnaround.
+#[test]
+fn both_ends_call_client_and_server_alike() {
+    let f = facts("rpc/rpc.nmb");
+    let tables = f.tables();
+    let ends = |view: &str, names: [&str; 2]| {
+        let t = tables.iter().find(|t| t.name() == view).unwrap();
+        let at = |name: &str| t.columns().iter().position(|c| c.name == name).unwrap();
+        let of = (0..t.len()).map(|row| names.map(|n| format!("{:?}", t.cell(row, at(n)))));
+        of.collect::<std::collections::BTreeSet<_>>()
+    };
+    let text = |end: &str| format!("{:?}", crate::table::Cell::str(end.to_owned()));
+    let (client, server) = (text("10.78.1.1:41276"), text("10.78.1.2:7000"));
+    let one = std::collections::BTreeSet::from([[client.clone(), server.clone()]]);
+    assert_eq!(ends("responses", ["client", "server"]), one);
+    assert_eq!(ends("turnarounds", ["client", "server"]), one);
+    // A socket's own end and its peer: both ways, and empty where no socket is known.
+    let both = [[client.clone(), server.clone()], [server, client]];
+    let of = ends("rx", ["local", "peer"]);
+    assert!(both.iter().all(|b| of.contains(b)), "{of:?}");
+    let none = format!("{:?}", crate::table::Cell::Null);
+    assert!(
+        of.iter()
+            .all(|e| both.contains(e) || *e == [none.clone(), none.clone()]),
+        "{of:?}"
+    );
+}

@@ -257,6 +257,12 @@ fn clients_are_asked_like_any_view() {
         (sums[0]["n"].as_u64(), sums[0]["ns"].as_u64()),
         (Some(400), of("max_ns"))
     );
+    let sql = "SELECT client, server, COUNT(*) AS n, MAX(response_ns) AS ns FROM responses WHERE client = '10.78.1.1:41276' GROUP BY client, server";
+    let direct = json(&["query", &file, sql, "--format", "json"]);
+    let both = direct.as_array().unwrap();
+    let asked = both.iter().map(|r| r["n"].as_u64().unwrap()).sum::<u64>();
+    // The client's 400, and 399 of the server, which reads after each answer.
+    assert_eq!((both.len(), asked), (1, 799), "{direct}");
     let dir = tempdir("clients-parquet");
     let to = dir.to_str().unwrap();
     assert!(run(&["convert", &file, "--to", "parquet", "-o", to]).status.success());

@@ -79,6 +79,20 @@ pub static TURNAROUNDS: TableDef<TurnaroundRow> = TableDef {
         col!("connection", "id", U64, "the socket, as in connections", |r, _| {
             Cell::U64(r.connection.0.into())
         }),
+        col!(
+            "client",
+            "",
+            Str,
+            "address:port of who opened the connection (role in connections says what tells it)",
+            |r, names| names.client(r.connection)
+        ),
+        col!(
+            "server",
+            "",
+            Str,
+            "address:port of who accepted it, as this end calls it",
+            |r, names| names.server(r.connection)
+        ),
         col!("task", "", Str, "task that read last", |r, _| Cell::name(&r.task)),
         col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!("sender", "", Str, "task that sent", |r, _| Cell::name(&r.sender)),

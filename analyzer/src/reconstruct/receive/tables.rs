@@ -112,6 +112,20 @@ pub static RX: TableDef<RxRow> = TableDef {
             "TCP socket, as in connections; empty when not TCP or not known",
             |r, _| r.connection.map(|c| c.0).into()
         ),
+        col!(
+            "local",
+            "",
+            Str,
+            "address:port of that socket; empty as connection",
+            |r, names| names.local(r.connection)
+        ),
+        col!(
+            "peer",
+            "",
+            Str,
+            "address:port of its other end; empty as connection",
+            |r, names| names.remote(r.connection)
+        ),
         col!("task", "", Str, "reading task; empty when not read", |r, _| Cell::name(
             &r.task
         )),

@@ -182,6 +182,20 @@ pub static TX: TableDef<TxRow> = TableDef {
             |r, _| r.connection.map(|c| c.0).into()
         ),
         col!(
+            "local",
+            "",
+            Str,
+            "address:port of that socket; empty as connection",
+            |r, names| names.local(r.connection)
+        ),
+        col!(
+            "peer",
+            "",
+            Str,
+            "address:port of its other end; empty as connection",
+            |r, names| names.remote(r.connection)
+        ),
+        col!(
             "kind",
             "",
             Str,
