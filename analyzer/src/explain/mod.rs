@@ -10,6 +10,7 @@
 //!                                  -> skbs, boundaries, thread, samples -> one walk over the trace -> events with their place
 //! ```
 
+pub mod dialogue;
 mod events;
 pub mod fields;
 mod id;
@@ -23,6 +24,7 @@ mod tests;
 use netmortem_formats::{Capture, EventFormat};
 use rustc_hash::FxHashMap;
 
+use self::dialogue::Dialogue;
 use self::fields::FieldReader;
 use crate::facts::Facts;
 use crate::ingest::{Options, Trace};
@@ -53,6 +55,8 @@ pub struct Explanation {
     pub lineage: Vec<Link>,
     /// Edges besides these.
     pub lineage_left_out: u64,
+    /// Of a connection: who said what.
+    pub dialogue: Option<Dialogue>,
     /// Ids that lead on.
     pub related: Vec<String>,
     /// Its events in order of time.
@@ -144,7 +148,7 @@ impl<'c> Explainer<'c> {
         }
     }
 
-    /// Explains an id with at most so many events.
+    /// Explains an id with at most so many events; a dialogue has at most [`dialogue::LINES`], or as many, where more than [`EVENTS`] are asked for.
     pub fn explain(&self, facts: &Facts, id: Id, events: usize) -> Result<Explanation, NoSuch> {
         story::Story::of(self, facts, id)?.tell(events)
     }

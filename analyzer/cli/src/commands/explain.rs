@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use netmortem_analyzer::Facts;
+use netmortem_analyzer::explain::dialogue::Dialogue;
 use netmortem_analyzer::explain::{EVENTS, EventLine, Explainer, Explanation, Id, Kind, Ledger, Row};
 use netmortem_analyzer::export::slice::{Flow, Subject};
 use netmortem_analyzer::ingest::Options;
@@ -30,9 +31,11 @@ An ID is one of
   udp_turn:N udp_socket:N          what was sent by UDP and what came of it; a UDP socket
   drop:N xmit:N neighbour:N        a free of a packet, a pass over a device, an event of a neighbour entry
   softirq:N poll:N                 a run of a softirq, a NAPI poll
-  A:P, A:P > B:P                   the TCP socket with this end, or these two (10.0.0.1:443), where there is one
+  A:P, A:P > B:P                   the TCP socket with this end (10.0.0.1:443), where there is one; of two ends, A's
 where N is the row's place in its view (responses, turnarounds, opens, ...), from 0, unless said otherwise.
-Each event ends with where it lies: member+offset, as `netmortem inspect` prints it. The waits of a unit sum to its total; one told `within` an interval took its time somewhere in it.";
+Each event ends with where it lies: member+offset, as `netmortem inspect` prints it. The waits of a unit sum to its total; one told `within` an interval took its time somewhere in it.
+conn:N begins with the dialogue: who sent what, when it came to the other end, how long it lay there until a thread read it, how long that took to answer;
+of both ends where both are recorded. Of more than 60 lines it has the first and the last 10 and those around the longest waits.";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -44,7 +47,7 @@ pub struct Args {
     /// What to explain, like rx:45, response:12, open:3, 10.0.0.1:443
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// List at most this many events for each
+    /// List at most this many events for each; more than 500: as many lines of a dialogue, too
     #[arg(long, value_name = "N", default_value_t = EVENTS)]
     limit: usize,
     /// One JSON array, an object for each ID
@@ -108,8 +111,8 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// What was asked for.
 enum Asked {
     Id(Id),
-    /// A connection by its ends.
-    Ends(Flow),
+    /// A connection by its ends; in this order, where they were given one.
+    Ends(Flow, bool),
 }
 
 impl Asked {
@@ -120,23 +123,32 @@ impl Asked {
             // A number alone is more likely an id that lacks its kind.
             let named = ends.contains(['.', ':']);
             let flow = ends.parse::<Flow>().ok().filter(|_| named);
-            flow.map(Asked::Ends).ok_or(no_id)
+            flow.map(|flow| Asked::Ends(flow, word.contains(['>', '→'])))
+                .ok_or(no_id)
         })
     }
 
     fn found(self, facts: &Facts, input: &str) -> anyhow::Result<Id> {
-        let flow = match self {
+        let (flow, ordered) = match self {
             Asked::Id(id) => return Ok(id),
-            Asked::Ends(flow) => flow,
+            Asked::Ends(flow, ordered) => (flow, ordered),
         };
         let named = flow.to_string();
+        let in_order = |c: &&ConnectionRow| match flow {
+            Flow::Ends(ends) => ordered && ends.are_in_order(c),
+            Flow::Connection(_) => false,
+        };
         let subject = Subject {
-            flows: vec![flow],
+            flows: vec![flow.clone()],
             devs: vec![],
         };
-        let all = subject
+        let mut all = subject
             .connections(facts)
             .map_err(|what| failure(what, format!("`netmortem show connections {input}` lists them")))?;
+        // Where the socket of the first end is not recorded, the other's stands for it.
+        if all.iter().any(in_order) {
+            all.retain(in_order);
+        }
         let id = |c: &ConnectionRow| Id::of_row(Kind::Conn, &facts.connections, c);
         if let [one] = all.as_slice()
             && let Some(id) = id(one)
@@ -184,8 +196,58 @@ fn end(ip: Option<IpAddr>, port: u16) -> String {
     }
 }
 
+/// The dialogue of a connection.
+fn dialogue(d: &Dialogue, out: &mut dyn Write) -> std::io::Result<()> {
+    let all = d.left_out.saturating_add(d.lines.len() as u64);
+    let part = match d.left_out {
+        0 => format!("{all} lines"),
+        _ => format!(
+            "{} of {all} lines: the first and the last, and those around the longest waits; all: --limit {}",
+            d.lines.len(),
+            all.max(EVENTS as u64 + 1)
+        ),
+    };
+    writeln!(out, "\ndialogue ({part})")?;
+    let skipped = |n: u64, out: &mut dyn Write| match n {
+        0 => Ok(()),
+        n => writeln!(out, "  {:>12} {n} left out", "..."),
+    };
+    for l in &d.lines {
+        skipped(l.left_out, out)?;
+        let mut what: Vec<String> = vec![];
+        what.extend(l.bytes.map(|b| format!("{b} bytes")));
+        what.extend(
+            (l.times > 1).then(|| format!("in {} {}", l.times, if l.does == "gets" { "units" } else { "calls" })),
+        );
+        what.extend((!l.task.is_empty()).then(|| match (l.does, l.call.as_str()) {
+            ("sends", "") => format!("by {}", l.task),
+            ("sends", call) => format!("by {} ({call})", l.task),
+            ("gets", _) => format!("for {}", l.task),
+            _ => format!("by {}", l.task),
+        }));
+        let mut said = l.said.clone();
+        if let (true, Some(first)) = (l.times > 1 && l.waited_ns.is_some(), said.first_mut()) {
+            first.insert_str(0, "the longest ");
+        }
+        let said = said.iter().map(|s| format!("; {s}")).collect::<String>();
+        let ids = match l.ids.is_empty() {
+            true => String::new(),
+            false => format!("  [{}]", l.ids.join(" ")),
+        };
+        let line = format!("{:<6}  {:<8} {}{said}{ids}", l.side, l.does, what.join(" "));
+        writeln!(out, "  {:>12} {}", signed(l.since_ns), clean(&line.replace(" ; ", " ")))?;
+    }
+    skipped(d.left_out_behind, out)?;
+    let one = "the other end is not in the recording: what it got and when it read that is not known";
+    let inferred = "bytes of sends are those of their segments: no event tells what a call sent";
+    let notes = [(!d.both, one), (d.sends_inferred, inferred)];
+    let mut notes = notes.iter().filter(|n| n.0);
+    notes.try_for_each(|n| writeln!(out, "  note: {}", n.1))
+}
+
 fn write(e: &Explanation, facts: &Facts, input: &str, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}: {}", e.id, clean(&e.summary))?;
+    e.dialogue.as_ref().map_or(Ok(()), |d| dialogue(d, out))?;
     for l in &e.ledgers {
         ledger(l, facts, out)?;
     }

@@ -40,13 +40,12 @@ fn explain_takes_the_ends_of_a_connection() {
     let overlay = sample("overlay/overlay.nmb");
     let by_id = stdout(&["explain", &overlay, "conn:0"]);
     assert!(by_id.starts_with("conn:0: "), "{by_id}");
+    // Who is named first is whose socket is meant.
+    let asked = |ends: &str| stdout(&["explain", &overlay, ends]);
+    assert_eq!(asked("10.244.1.2:45306 > 10.244.2.2:7302"), by_id);
+    assert!(asked("10.244.2.2:7302>10.244.1.2:45306").starts_with("conn:1: "));
     // Both ends are in this recording, so its two sockets are listed.
-    for asked in [
-        "10.244.1.2:45306",
-        "10.244.1.2:45306 > 10.244.2.2:7302",
-        "10.244.2.2:7302>10.244.1.2:45306",
-        "10.244.1.2:45306-10.244.2.2:7302",
-    ] {
+    for asked in ["10.244.1.2:45306", "10.244.1.2:45306-10.244.2.2:7302"] {
         let (code, told) = failed(&["explain", &overlay, asked]);
         assert_eq!(code, 1, "{told}");
         for part in [
@@ -73,7 +72,47 @@ fn explain_takes_the_ends_of_a_connection() {
     let asked = format!("{}:{}", row["saddr"].as_str().unwrap(), row["sport"]);
     let told = stdout(&["explain", bundle, &asked]);
     assert!(told.starts_with(&format!("conn:{}: ", row["connection"])), "{told}");
+    // Its peer's socket is not recorded: asked for that, its own stands for it.
+    let sql = format!(
+        "SELECT daddr, dport FROM connections WHERE connection = {}",
+        row["connection"]
+    );
+    let to = &json(&["query", bundle, &sql, "--format", "json"])[0];
+    let asked = format!("{}:{} > {asked}", to["daddr"].as_str().unwrap(), to["dport"]);
+    assert_eq!(stdout(&["explain", bundle, &asked]), told);
+    assert!(told.contains("note: the other end is not in the recording"), "{told}");
     std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// The request that the server left longest in its queue stands beside its answer, ahead of the events.
+#[test]
+fn explain_tells_the_dialogue_of_a_connection() {
+    let told = stdout(&["explain", &sample("rpc/rpc.nmb"), "conn:0"]);
+    let (dialogue, rest) = told.split_once("\nconnections row 0").unwrap();
+    assert!(rest.contains("\nevents ("));
+    assert!(dialogue.contains("lines: the first and the last, and those around the longest waits; all: --limit "));
+    let lines: Vec<&str> = dialogue.lines().collect();
+    let slow = lines
+        .iter()
+        .position(|l| l.contains(" client  sends ") && l.contains("; answered after 30."));
+    let slow = slow.unwrap_or_else(|| panic!("{dialogue}"));
+    assert!(
+        lines[slow].contains(" (sendto); ") && lines[slow].contains("[response:"),
+        "{}",
+        lines[slow]
+    );
+    let got = lines[slow + 1];
+    assert!(
+        got.contains(" server  gets ") && got.contains("; read after 30.") && got.contains("[rx:"),
+        "{got}"
+    );
+    let bytes = |l: &str| l.split(" bytes").next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(bytes(lines[slow]), bytes(got));
+    let answers = lines[slow + 2];
+    assert!(
+        answers.contains(" server  sends ") && answers.contains(" after what it had read was readable: "),
+        "{answers}"
+    );
 }
 
 fn zstd_of(path: &str) -> Vec<u8> {

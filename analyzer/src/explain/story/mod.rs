@@ -12,8 +12,8 @@ use super::events::{Wanted, Why};
 use super::id::{Id, Kind};
 use super::pins::Pin;
 use super::rows::Row;
-use super::{Explainer, Explanation, LINKS, Ledger, Link, NoSuch};
-use crate::facts::{Facts, SkbId};
+use super::{EVENTS, Explainer, Explanation, LINKS, Ledger, Link, NoSuch, dialogue};
+use crate::facts::{ConnectionId, Facts, SkbId};
 
 /// What is gathered.
 pub(super) struct Story<'s, 'c> {
@@ -151,6 +151,13 @@ impl<'s, 'c> Story<'s, 'c> {
         self.related.sort_unstable();
         self.related.dedup();
         self.related.retain(|r| *r != self.id);
+        let lines = if limit > EVENTS {
+            limit
+        } else {
+            dialogue::LINES.min(limit)
+        };
+        let dialogue = (self.id.kind == Kind::Conn)
+            .then(|| dialogue::dialogue(self.explainer, self.facts, ConnectionId(self.id.number), lines));
         let listed = self.explainer.list(&self.wanted, limit);
         self.notes.extend(listed.not_found.iter().map(Pin::not_found));
         let hidden = self
@@ -170,6 +177,7 @@ impl<'s, 'c> Story<'s, 'c> {
             ledgers: self.ledgers,
             lineage,
             lineage_left_out: left_out,
+            dialogue: dialogue.flatten(),
             related: self.related.iter().map(ToString::to_string).collect(),
             events: listed.events,
             events_left_out: listed.left_out,

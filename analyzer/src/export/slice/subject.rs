@@ -41,6 +41,11 @@ impl Ends {
         self.are((c.saddr, c.sport), (c.daddr, c.dport))
     }
 
+    /// Whether a socket has the first of them itself and speaks to the second.
+    pub fn are_in_order(&self, c: &ConnectionRow) -> bool {
+        fits(self.one, c.saddr, c.sport) && fits(self.other, c.daddr, c.dport)
+    }
+
     /// Those of one connection, where both are known.
     pub(super) fn of(c: &ConnectionRow) -> Option<Ends> {
         let end = |ip: Option<IpAddr>, port: u16| ip.filter(|_| port != 0).map(|ip| (Some(ip), Some(port)));
@@ -52,12 +57,13 @@ impl Ends {
 
     /// Whether a packet or socket with these two ends is of the flow.
     pub(super) fn are(&self, a: (Option<IpAddr>, u16), b: (Option<IpAddr>, u16)) -> bool {
-        let fits = |of: (Option<IpAddr>, Option<u16>), ip: Option<IpAddr>, port: u16| {
-            of.0.is_none_or(|a| ip == Some(a)) && of.1.is_none_or(|p| p == port)
-        };
         let pair = |one, other| fits(one, a.0, a.1) && fits(other, b.0, b.1);
         pair(self.one, self.other) || pair(self.other, self.one)
     }
+}
+
+fn fits(of: (Option<IpAddr>, Option<u16>), ip: Option<IpAddr>, port: u16) -> bool {
+    of.0.is_none_or(|a| ip == Some(a)) && of.1.is_none_or(|p| p == port)
 }
 
 impl Subject {
