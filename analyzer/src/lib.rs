@@ -31,6 +31,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 pub mod told;
+pub mod words;
 
 pub use confidence::Confidence;
 pub use facts::{ConnectionId, Facts, Names, Reason, SkbId};

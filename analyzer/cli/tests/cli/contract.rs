@@ -269,3 +269,28 @@ fn clients_are_asked_like_any_view() {
     assert!(dir.join("clients.parquet").is_file() && dir.join("clients_by_second.parquet").is_file());
     std::fs::remove_dir_all(dir).unwrap();
 }
+
+/// What a column never has is a mistake; what it could have, and has not, an empty table.
+#[test]
+fn a_value_that_a_column_never_has_is_an_error() {
+    let show = |view: &str, filter: &str| failed(&["show", view, &rpc(), "--filter", filter]);
+    let (code, told) = show("snapshots", "what=meminfos");
+    assert_eq!(code, 2, "{told}");
+    assert!(
+        told.contains("what of snapshots is never `meminfos`; did you mean meminfo?"),
+        "{told}"
+    );
+    assert!(
+        told.contains("one of: interfaces, interrupts, ") && told.contains(", tasks; what~PART"),
+        "{told}"
+    );
+    let (code, told) = show("opens", "end!=closed");
+    assert_eq!(code, 2, "{told}");
+    assert!(
+        told.contains("one of: established, refused, timed_out, unreachable, no_port, given_up, failed, waiting; "),
+        "{told}"
+    );
+    let rows = |view: &str, filter: &str| stdout(&["show", view, &rpc(), "--filter", filter]).lines().count();
+    assert_eq!((rows("opens", "end=refused"), rows("opens", "end!=refused")), (1, 2));
+    assert_eq!((rows("opens", "end~estab"), rows("snapshots", "what=loadavg")), (2, 3));
+}

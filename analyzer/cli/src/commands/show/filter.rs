@@ -76,6 +76,14 @@ impl Filter {
         })
     }
 
+    /// The text that a cell must be, or must not be; `None`: it asks something else.
+    pub fn word(&self) -> Option<&str> {
+        match (self.operator, &self.value) {
+            (Operator::Equal | Operator::NotEqual, Value::Text(word)) => Some(word),
+            _ => None,
+        }
+    }
+
     /// Whether a cell passes.
     pub fn keeps(&self, cell: &Cell<'_>) -> bool {
         let order = match (&self.value, cell) {

@@ -5,11 +5,13 @@ mod list;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::Facts;
 use netmortem_analyzer::fleet::SummaryTable;
 use netmortem_analyzer::table::{Cell, ColumnInfo, FactTable};
+use netmortem_analyzer::words;
 
 use self::filter::Filter;
 use crate::args::Global;
@@ -27,7 +29,8 @@ Examples:
   netmortem show skbs incident.nmb --format csv -o skbs.csv
   netmortem show tcp_samples incident.nmb --format parquet -o samples.parquet
 
-A filter is COLUMN, one of = != < <= > >= ~ (contains), VALUE; COLUMN= keeps rows where it is unknown. Rows must pass all filters; an unknown value passes no other one.";
+A filter is COLUMN, one of = != < <= > >= ~ (contains), VALUE; COLUMN= keeps rows where it is unknown. Rows must pass all filters; an unknown value passes no other one.
+A value that the column never has is an error, where it has few (end, kind, confidence, what of snapshots, ...).";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -123,6 +126,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let facts = input::facts(input, &args.part)?;
     let tables = facts.tables();
     let table = find(&tables, described.name())?;
+    in_recording(table, &filters)?;
     let wanted = (0..table.len()).filter(|row| filters.iter().all(|f| f.keeps(&table.cell(*row, f.column))));
     let rows = wanted.take(args.limit.unwrap_or(usize::MAX)).collect();
     let chosen = Chosen { table, rows, columns };
@@ -170,8 +174,50 @@ fn filters(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<Filter
     let columns = table.columns();
     given
         .iter()
-        .map(|text| Filter::parse(text, &columns).map_err(|what| no_such(table, what)))
+        .map(|text| {
+            let filter = Filter::parse(text, &columns).map_err(|what| no_such(table, what))?;
+            let column = columns.get(filter.column).map_or("", |c| c.name);
+            if let (Some(word), Some(known)) = (filter.word(), words::of(table.name(), column))
+                && !known.contains(&word)
+            {
+                return Err(no_value(table, column, word, known));
+            }
+            Ok(filter)
+        })
         .collect()
+}
+
+/// Refuses what no row of this recording can have.
+fn in_recording(table: &dyn FactTable, filters: &[Filter]) -> anyhow::Result<()> {
+    let columns = table.columns();
+    for filter in filters {
+        let column = columns.get(filter.column).map_or("", |c| c.name);
+        let Some(word) = filter.word().filter(|_| words::of_recording(table.name(), column)) else {
+            continue;
+        };
+        let cells = (0..table.len()).filter_map(|row| match table.cell(row, filter.column) {
+            Cell::Str(s) => Some(s.into_owned()),
+            _ => None,
+        });
+        let known: BTreeSet<String> = cells.collect();
+        if !known.is_empty() && !known.contains(word) {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            return Err(no_value(table, column, word, &known));
+        }
+    }
+    Ok(())
+}
+
+fn no_value(table: &dyn FactTable, column: &str, word: &str, known: &[&str]) -> anyhow::Error {
+    let near = netmortem_frames::near(word, known);
+    let meant = match near.is_empty() {
+        true => String::new(),
+        false => format!("; did you mean {}?", near.join(" or ")),
+    };
+    usage(
+        format!("{column} of {} is never `{word}`{meant}", table.name()),
+        format!("one of: {}; {column}~PART for a part of it", known.join(", ")),
+    )
 }
 
 /// Indices of the columns asked for; of all when none is.
