@@ -53,7 +53,11 @@ pub(crate) fn answer(frames: Vec<(String, DataFrame)>, sql: &str) -> Result<Rows
             if let Some(why) = not_known(&e.to_string()) {
                 return FramesError::Refused(why);
             }
-            let message = brief(&e.to_string());
+            let mut message = brief(&e.to_string());
+            let end = known.iter().any(|k| k.columns.iter().any(|c| c == "end"));
+            if end && message.starts_with("sql parser error") && is_named(sql, "end") {
+                message += "; `end` is a word of SQL: write the column as \"end\"";
+            }
             let help = known
                 .iter()
                 .map(|k| format!("columns of {}: {}", k.name, k.columns.join(", ")));

@@ -294,3 +294,21 @@ fn a_value_that_a_column_never_has_is_an_error() {
     assert_eq!((rows("opens", "end=refused"), rows("opens", "end!=refused")), (1, 2));
     assert_eq!((rows("opens", "end~estab"), rows("snapshots", "what=loadavg")), (2, 3));
 }
+
+/// `end` needs no quotes where it can be told from that of CASE; where it cannot the message says what to write.
+#[test]
+fn a_column_end_is_asked_for() {
+    let query = |sql: &str| json(&["query", &rpc(), sql, "--format", "json"]);
+    assert_eq!(query("SELECT end FROM opens")[0]["end"], "established");
+    let sql = |end: &str| format!("SELECT CASE WHEN 'x' IS DISTINCT FROM {end} THEN 1 ELSE 0 END AS n FROM opens");
+    let (code, told) = failed(&["query", &rpc(), &sql("end")]);
+    assert!(
+        code == 2 && told.contains("`end` is a word of SQL: write the column as \"end\""),
+        "{told}"
+    );
+    assert!(
+        !failed(&["query", &rpc(), "SELECT start_ns FROM opens WHERE ("])
+            .1
+            .contains("is a word of SQL")
+    );
+}
