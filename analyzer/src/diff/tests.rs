@@ -27,6 +27,7 @@ mod sizes;
 mod slices;
 mod speed;
 mod stopped;
+mod strata;
 mod streams;
 mod transfers;
 mod unfelt;

@@ -16,6 +16,8 @@ mod ranked;
 pub(in crate::diff) mod rates;
 pub(in crate::diff) mod recurs;
 pub(in crate::diff) mod slowest;
+mod strata;
+mod strata_words;
 pub(in crate::diff) mod tails;
 pub(in crate::diff) mod transfers;
 pub(in crate::diff) mod unfelt;

@@ -1,42 +1,54 @@
 //! A shift of answers that is in requests of one size: the others are as quick as before, of one mixture.
 
-use super::compare::Shift;
-use super::kinds::{By, COUNTERPART, Kind, One, kinds, percentile, plain, vary, weights};
-use crate::analyses::verdict::{duration, size};
+use super::compare::{PERCENTS, Shift};
+use super::kinds::{COUNTERPART, percentile, plain, weights};
+use super::strata::{By, Kind, One, parted, ways};
+use super::strata_words::request;
+use crate::analyses::verdict::duration;
 use crate::diff::sides::options::DiffOptions;
-use crate::stat::nearest_rank;
 
 /// Answers that a side must have of a kind to be told by itself.
 const TOLD_OF: usize = 20;
 /// Chance of what is told of one, at most.
 const CHANCE: f64 = 0.005;
 
-/// The kind that a shift is in, where the others did not move.
-pub(super) fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &DiffOptions) -> Option<String> {
-    let (relative, absolute) = (o.median_relative, o.median_ns as f64);
-    let moved = |k: &Kind| -> Option<(i64, i64)> {
-        let (x, y) = (plain(&k[0], 50)?, plain(&k[1], 50)?);
+/// How the percentiles of one kind moved, the lowest that did so far that it would be called, and by no chance.
+pub(super) fn own_shift(k: &Kind, worse: bool, chance: f64, o: &DiffOptions) -> Option<(u64, i64, i64)> {
+    let n = k[0].len().min(k[1].len());
+    // Of the middle one fewer than are judged tell.
+    let enough = |(percent, need): (u64, usize)| (n >= if percent == 50 { TOLD_OF } else { need }).then_some(percent);
+    let moved = |percent: u64| -> Option<(u64, i64, i64)> {
+        let (relative, absolute) = o.least(percent);
+        let (x, y) = (plain(&k[0], percent)?, plain(&k[1], percent)?);
         let by = if worse {
             y.saturating_sub(x)
         } else {
             x.saturating_sub(y)
         };
-        let p = super::above::above(
-            &[k[0].iter().map(|o| o.at).collect()],
-            &[k[1].iter().map(|o| o.at).collect()],
-            plain(&k.concat(), 50)?,
-            false,
-        )?;
-        (by as f64 >= (x as f64 * relative).max(absolute) && p.p <= CHANCE).then_some((x, y))
+        if (by as f64) < (x as f64 * relative).max(absolute as f64) {
+            return None;
+        }
+        let at = |side: &[One]| [side.iter().map(|o| o.at).collect::<Vec<_>>()];
+        let p = super::above::above(&at(&k[0]), &at(&k[1]), plain(&k.concat(), percent)?, false)?;
+        (p.p <= chance).then_some((percent, x, y))
     };
-    for by in [By::Exact, By::Close, By::CloseAndAnswer, By::Answer] {
-        if by == By::Answer && !vary(sides) {
+    PERCENTS.into_iter().filter_map(enough).find_map(moved)
+}
+
+/// The kind that a shift is in, where the others did not move.
+pub(super) fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &DiffOptions) -> Option<String> {
+    for way in ways(sides) {
+        if way.by == By::ExactAndAnswer {
             continue;
         }
-        let kinds = kinds(by, sides);
+        let kinds = parted(way, sides);
         let enough = |k: &&Kind| k.iter().all(|side| side.len() >= TOLD_OF);
         let mut those: Vec<(&Kind, i64, i64)> = (kinds.values().filter(enough))
-            .filter_map(|k| moved(k).map(|(x, y)| (k, x, y)))
+            .filter_map(|k| {
+                own_shift(k, worse, CHANCE, o)
+                    .filter(|m| m.0 == 50)
+                    .map(|(_, x, y)| (k, x, y))
+            })
             .collect();
         let n = |k: &Kind| k[0].len().min(k[1].len());
         those.sort_by_key(|(k, x, y)| std::cmp::Reverse(x.abs_diff(*y).saturating_mul(n(k) as u64)));
@@ -53,24 +65,14 @@ pub(super) fn in_one_kind(sides: &[Vec<One>; 2], s: &Shift, worse: bool, o: &Dif
         let (tail, least) = o.least(s.percent);
         let still = rest.filter(|(x, y)| (x.abs_diff(*y) as f64) < (*x as f64 * tail).max(least as f64));
         let Some((rb, ra)) = still else { continue };
-        let bytes = nearest_rank(&mut first.iter().flatten().map(|o| o.request).collect::<Vec<_>>(), 50)?;
-        let answers = nearest_rank(&mut first.iter().flatten().map(|o| o.answer).collect::<Vec<_>>(), 50)?;
-        let answers = match by.answers() {
-            true => format!(" with answers of {}", size(answers)),
-            false => String::new(),
-        };
-        let request = match by {
-            By::Answer => String::new(),
-            _ => format!("of {}", size(bytes)),
-        };
+        let whose = request(way, first, sides);
         let more = match those.len() {
             1 => String::new(),
             2 => " and of 1 other size".into(),
             n => format!(" and of {} other sizes", n - 1),
         };
         return Some(format!(
-            "it is in requests {}{more}: p50 {} -> {}, n {} -> {}; the others are as quick as before, of one mixture p{} {} -> {}",
-            format!("{request}{answers}").trim_start(),
+            "it is in requests {whose}{more}: p50 {} -> {}, n {} -> {}; the others are as quick as before, of one mixture p{} {} -> {}",
             duration(*x),
             duration(*y),
             first[0].len(),

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use super::compare::{Metric, PERCENTS, Shift};
-use super::kinds::{By, Kind, One, kinds, of, percentile, plain, weights};
+use super::kinds::{percentile, plain, weights};
+use super::strata::{By, Kind, One, both, kinds};
 use super::tails;
 use super::unfelt::FELT;
 use crate::diff::said::verdict::Outcome;
@@ -38,7 +39,7 @@ pub(in crate::diff) fn moderate(metrics: &mut [Metric], moves: &[Vec<Moves>; 2],
         let Some(server) = m.which.service.clone().filter(|s| !worse.contains(server_of(s))) else {
             continue;
         };
-        let sides = moves.each_ref().map(|side| of(side, &server, "response"));
+        let sides = both(moves, &server, "response");
         if [By::Exact, By::Close].iter().any(|by| as_quick(*by, &sides, m, o)) {
             m.becomes_changed(Outcome::Worse);
             m.unfelt = true;

@@ -34,7 +34,7 @@ pub(super) fn answers(slow: i64, slow_ns: i64, answer: i64) -> Vec<Moves> {
 }
 
 /// Its p90, called so.
-fn metric(before: i64, after: i64) -> Metric {
+pub(super) fn metric(before: i64, after: i64) -> Metric {
     let f = facts("rpc/rpc.nmb");
     let d = of(&f, &f);
     let mut m = d.metrics.into_iter().find(|m| m.which.stage == "response").unwrap();
