@@ -218,6 +218,7 @@ pub fn compare(before: &[&Facts], after: &[&Facts], options: &DiffOptions) -> Di
     servers::failing::unrated(&mut servers.failing, &rates, b.len().max(a.len()) > 1);
     judged::moved::moderate(&mut rates, &servers.stopped);
     judged::nobody::moderate(&mut rates, [b, a]);
+    judged::seen_only::moderate(&mut rates, [b, a]);
     let changed = metrics.iter_mut().filter(|m| m.outcome != Outcome::Same);
     let mixes = judged::mix::Mixes::of(b, a);
     servers::reopened::mark(&mut servers.asks, &rates, options);

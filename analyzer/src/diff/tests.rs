@@ -23,6 +23,7 @@ mod paths;
 mod reopened;
 mod said;
 pub(super) mod samples;
+mod seen_only;
 mod sizes;
 mod slices;
 mod speed;

@@ -1,24 +1,26 @@
 //! What makes the two sides comparable, or not, and what was not compared.
 
-use netmortem_analyzer::diff::{Diff, Level};
+use netmortem_analyzer::diff::{Check, Diff, Level};
 
 use crate::clean::Text;
 use crate::document::{Block, Cell, Column, Section, Severity, Table};
 use crate::sections::shared;
 
 pub(super) fn section(diff: &Diff) -> Section {
-    let word = |l: Level| match l {
+    let word = |c: &Check| match c.level {
         Level::Prevents => Cell::Badge(Severity::Unknown, "prevents".into()),
         Level::Differs => Cell::Badge(Severity::Notice, "differs".into()),
         Level::Unknown => Cell::Badge(Severity::Unknown, "not known".into()),
-        Level::Same => Cell::Badge(Severity::Good, "alike".into()),
+        Level::Same if c.before == c.after => Cell::Badge(Severity::Good, "alike".into()),
+        // Not so far that it has to be kept in mind.
+        Level::Same => Cell::Badge(Severity::Good, "comparable".into()),
     };
     let rows = diff.parity.iter().map(|c| {
         vec![
             Cell::Text(c.what.into()),
             Cell::Text(c.before.clone().into()),
             Cell::Text(c.after.clone().into()),
-            word(c.level),
+            word(c),
             Cell::Text(c.sentence.clone().into()),
         ]
     });
@@ -44,7 +46,7 @@ pub(super) fn section(diff: &Diff) -> Section {
         ),
     };
     let lead = match differs {
-        0 if unknown.is_empty() => format!("Alike in all that was looked at here.{settings}"),
+        0 if unknown.is_empty() => format!("Comparable in all that was looked at here.{settings}"),
         0 => format!("Nothing that was looked at here differs.{unknown}{settings}"),
         n => format!(
             "{n} of {} things looked at differ.{unknown}{settings}",

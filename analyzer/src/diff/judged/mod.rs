@@ -15,6 +15,7 @@ mod one_kind;
 mod ranked;
 pub(in crate::diff) mod rates;
 pub(in crate::diff) mod recurs;
+pub(in crate::diff) mod seen_only;
 pub(in crate::diff) mod slowest;
 mod strata;
 mod strata_words;

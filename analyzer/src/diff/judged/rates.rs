@@ -68,6 +68,9 @@ pub struct Rate {
     /// Of drops: where these packets were to go, if nobody is served there on either side.
     #[serde(skip)]
     pub(in crate::diff) nobodys: Option<String>,
+    /// Why it is changed, in its line.
+    #[serde(skip)]
+    pub(in crate::diff) note: Option<&'static str>,
     #[serde(skip)]
     more_is_worse: bool,
     #[serde(skip)]
@@ -347,6 +350,7 @@ fn rate(key: &Key, per: &Exposure, before: &[Counted], after: &[Counted], o: &Di
     Some(Rate {
         unfelt: false,
         nobodys: None,
+        note: None,
         metric: key.metric.clone(),
         meaning: key.meaning.to_owned(),
         kind: key.kind,

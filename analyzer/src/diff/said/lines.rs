@@ -220,5 +220,11 @@ pub(in crate::diff) fn amount(kind: Kind, v: f64) -> String {
 pub(in crate::diff) fn rate_line(r: &Rate) -> String {
     let text = |v: f64| amount(r.kind, v);
     let of = r.amounts().map_or_else(String::new, |t| format!(" ({t})"));
-    format!("{} {} -> {}{of}", r.metric, text(r.before.value), text(r.after.value))
+    let note = r.note.map_or_else(String::new, |why| format!("; {why}"));
+    format!(
+        "{} {} -> {}{of}{note}",
+        r.metric,
+        text(r.before.value),
+        text(r.after.value)
+    )
 }

@@ -11,6 +11,8 @@ use crate::reconstruct::tcp::role::RoleBy;
 const LEAST: f64 = 100.0;
 /// The same of sockets.
 const LEAST_SOCKETS: f64 = 10.0;
+/// Bytes of both sides are alike within so many times.
+const ALIKE: f64 = 1.25;
 /// Share of the CPUs' time that is stolen more on one side, worth a word; and the same of time at work, where it is twice as much, too.
 const STOLEN: f64 = 0.05;
 const BUSY: f64 = 0.25;
@@ -127,11 +129,17 @@ fn load(b: &[Recording<'_>], a: &[Recording<'_>]) -> Check {
         ("sockets", opened || stood),
     ];
     let names: Vec<&str> = twofold.iter().filter(|t| t.1).map(|t| t.0).collect();
+    let (least, most) = (x.bytes / x.seconds, y.bytes / y.seconds);
+    let (least, most) = (least.min(most), least.max(most));
+    let names_of = names.join(" and ");
     let sentence = match twofold[0].1 {
         true => "The load differs more than twofold: it may be the cause of a change, or its effect.".to_owned(),
+        false if most <= ALIKE * least => format!(
+            "The bytes are alike, but {names_of} differ more than twofold: the same load comes in another shape."
+        ),
         false => format!(
-            "The bytes are alike, but {} differ more than twofold: the same load comes in another shape.",
-            names.join(" and ")
+            "The load differs, {names_of} more than twofold and bytes by {:.0} %: it may be the cause of a change, or its effect.",
+            100.0 * (most / least.max(1e-9) - 1.0)
         ),
     };
     let says = (!names.is_empty()).then_some((Level::Differs, sentence.as_str()));

@@ -97,3 +97,28 @@ fn a_part_says_of_what_its_events_are() {
     let d = crate::diff::compare(&[&f], &[&f], &crate::diff::DiffOptions::default());
     assert_eq!(told(&d.before[0]), (10_000_000_000, None, 1_000));
 }
+
+#[test]
+fn bytes_that_are_twice_as_many_are_not_alike() {
+    let sent = |units: i64, bytes: u32| {
+        let mut f = recorded(10, 0, 0);
+        f.tx = (0..units)
+            .map(|n| crate::reconstruct::transmit::tables::TxRow {
+                bytes: Some(bytes),
+                start_ns: n * 1_000_000,
+                ..crate::testing::sent()
+            })
+            .collect();
+        f
+    };
+    let load = |b: &Facts, a: &Facts| check("load", &[b], &[a]).sentence;
+    assert_eq!(
+        load(&sent(200, 1_000), &sent(440, 885)),
+        "The load differs, units more than twofold and bytes by 95 %: it may be the cause of a change, or its effect."
+    );
+    assert_eq!(
+        load(&sent(200, 1_000), &sent(440, 450)),
+        "The bytes are alike, but units differ more than twofold: the same load comes in another shape."
+    );
+    assert_eq!(load(&sent(200, 1_000), &sent(300, 1_200)), "");
+}
