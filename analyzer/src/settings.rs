@@ -12,6 +12,7 @@ use netmortem_formats::{Capture, Endian};
 use crate::snapshots::{field, of_netns, words};
 
 pub mod cgroups;
+pub mod classes;
 pub mod devices;
 mod qdisc;
 #[cfg(test)]
@@ -78,6 +79,7 @@ impl Settings {
         }
         devices::put(&start, &names, &mut of);
         cgroups::put(capture, &mut of);
+        classes::put(capture, &mut of);
         of.complete();
         Settings(of.0.into_iter().map(|(k, v)| (k, join(&v))).collect())
     }

@@ -371,5 +371,5 @@ fn stand_beside(settings: &mut [SettingChange], metrics: &[Metric], rates: &[Rat
             s.beside.push(name.clone());
         }
     }
-    settings.sort_by_key(|s| s.beside.is_empty());
+    settings.sort_by_key(|s| (s.name == sides::settings::ADDRESSES, s.beside.is_empty()));
 }

@@ -257,3 +257,27 @@ fn no_difference_of_options_is_hidden() {
         assert_ne!(of("tbf", &it), whole, "{at}");
     }
 }
+
+#[test]
+fn classes_are_told_as_tc_prints_them() {
+    let line = |class: &str, options: &str| {
+        format!(
+            "netns=7 ifindex=2 kind=htb handle={class} parent=0xffffffff options={options} bytes=1 packets=1 qlen=0 backlog_bytes=0 drops=0 overlimits=0\n"
+        )
+    };
+    let one = "300001000001000000000000048805000001000000000000d8b80500590d0100600401009a8d00000000000001000000";
+    let wide = "300001000001000000000000ffffffff0001000000000000ffffffff0000000000000000dc05000000000000020000000c00060000f2052a010000000c000700806e877401000000";
+    let flow = "netns=7 ifindex=2 kind=fq_codel handle=0x80010123 parent=0x80010000 bytes=1 packets=1 qlen=0 backlog_bytes=0 drops=0 overlimits=0\n";
+    let list = line("0x00010010", one) + &line("0x00010030", wide) + flow;
+    let links = ("links", Start, "netns=7 ifindex=2 name=v0 mtu=1500\n");
+    let s = with(&[links, ("classes", Start, &list)]);
+    let expect = "htb 1:10 rate 2900Kbit ceil 3Mbit prio 1 | htb 1:30 rate 40Gbit ceil 50Gbit prio 2";
+    assert_eq!(s["v0 qdisc classes"], expect);
+    // What came meanwhile was not set when the recording began; who reads none does not say that there are none.
+    let later = with(&[links, ("classes", End, &list)]);
+    assert_eq!(
+        (later.get("v0 qdisc classes"), later["classes"].as_str()),
+        (None, "read")
+    );
+    assert!(!with(&[links]).contains_key("classes"));
+}

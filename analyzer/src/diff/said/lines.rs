@@ -11,7 +11,7 @@ use crate::diff::judged::{
     rates::{Kind, Rate},
 };
 use crate::diff::servers::answers::LEDGER;
-use crate::diff::sides::settings::SettingChange;
+use crate::diff::sides::settings::{ADDRESSES, SettingChange};
 use crate::diff::values::{breakdown::Breakdown, rtt};
 
 /// Lines at most.
@@ -118,7 +118,7 @@ impl Judged<'_> {
     /// Those that nothing above named; a link-layer address is nothing that anyone sets: each new namespace has others.
     fn left(&self, named: &BTreeSet<usize>) -> impl Iterator<Item = &SettingChange> {
         let all = self.settings.iter().enumerate();
-        all.filter(|(at, s)| !named.contains(at) && !s.name.ends_with(" lladdr"))
+        all.filter(|(at, s)| !named.contains(at) && s.name != ADDRESSES)
             .map(|(_, s)| s)
     }
 

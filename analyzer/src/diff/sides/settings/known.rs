@@ -4,6 +4,7 @@
 use super::Side;
 use crate::settings::OTHERS;
 use crate::settings::cgroups;
+use crate::settings::classes;
 use crate::settings::devices::{MARKER, OfDevice, SOME};
 
 /// Sysctls that the first recorders read, one by one: who has another one of a tree reads the whole tree.
@@ -37,7 +38,7 @@ const HOST: [&str; 6] = ["kernel", "CPU", "timer", "drop", "irq", "route"];
 /// What says that something was read; no setting.
 pub(super) fn is_marker(name: &str) -> bool {
     let namespaces = name.strip_suffix(OTHERS) == Some("sysctls");
-    namespaces || [MARKER, cgroups::MARKER, cgroups::COUNTED].contains(&name)
+    namespaces || [MARKER, cgroups::MARKER, cgroups::COUNTED, classes::MARKER].contains(&name)
 }
 
 /// What a setting is of: the device of `eth0 mtu`, nothing of a sysctl.
@@ -113,6 +114,9 @@ pub(super) fn known(name: &str, sides: [&Side; 2]) -> bool {
     }
     if name.starts_with(cgroups::MAX) || name.starts_with(cgroups::STAT) {
         return both(cgroups::MARKER) && (both(cgroups::COUNTED) || !name.starts_with(cgroups::STAT));
+    }
+    if name.ends_with(classes::CLASSES) {
+        return both(classes::MARKER);
     }
     let read = format!("sysctls{OTHERS}");
     let others = !name.ends_with(OTHERS) || sides.iter().all(|s| s.contains_key(&read));

@@ -8,11 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
 use crate::settings::OTHERS;
+use crate::settings::classes::CLASSES;
 use crate::settings::devices::OfDevice;
 use known::{device, is_marker, known};
 
 /// What the names of reasons of drops begin with.
 const REASON: &str = "drop reason ";
+
+/// The name of what all link-layer addresses that differ are.
+pub(in crate::diff) const ADDRESSES: &str = "link-layer addresses";
 
 /// A setting that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -60,7 +64,8 @@ pub(in crate::diff) fn changes(before: &[&Facts], after: &[&Facts]) -> (Vec<Sett
         let of = left
             .iter()
             .filter(|n| side.contains_key(**n) && !other.contains_key(**n));
-        of.filter(|n| !is_marker(n)).count()
+        // Who has no class lists none.
+        of.filter(|n| !is_marker(n) && !n.ends_with(CLASSES)).count()
     };
     let of_one_side = (alone(&b, &a), alone(&a, &b));
     let change = |n: &String| SettingChange {
@@ -72,7 +77,24 @@ pub(in crate::diff) fn changes(before: &[&Facts], after: &[&Facts]) -> (Vec<Sett
     // Of a device without a `default` that is known nothing can be filled in.
     let told = |c: &SettingChange| OfDevice::of(&c.name).is_none() || !c.before.is_empty() && !c.after.is_empty();
     let all = names.into_iter().map(change).filter(|c| c.before != c.after && told(c));
-    (together(all.collect(), [&b, &a]), of_one_side)
+    (addresses(together(all.collect(), [&b, &a])), of_one_side)
+}
+
+/// Link-layer addresses are nothing that anyone sets: each new machine or namespace has others. They are one line, the last.
+fn addresses(all: Vec<SettingChange>) -> Vec<SettingChange> {
+    let (theirs, mut out): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| c.name.ends_with(" lladdr"));
+    let of = match theirs.len() {
+        0 => return out,
+        1 => "1 device".to_owned(),
+        n => format!("{n} devices"),
+    };
+    out.push(SettingChange {
+        name: ADDRESSES.into(),
+        before: format!("those of {of}"),
+        after: "others, as of machines or namespaces that were made anew".into(),
+        beside: vec![],
+    });
+    out
 }
 
 /// The settings of a side: all values of each.

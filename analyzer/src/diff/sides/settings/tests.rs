@@ -217,7 +217,7 @@ fn a_neighbour_that_only_a_whole_reading_has_tells_that_it_was_read() {
     );
     let (mtu, mac) = (("eth0 mtu", "1500"), ("eth0 lladdr", "02:00:00:00:00:01"));
     assert_eq!(named(&[mtu], &[mtu, mac]), (vec![], (0, 1)));
-    assert_eq!(named(&[mtu, ("lo lladdr", "00")], &[mtu, mac]).0, [mac.0, "lo lladdr"]);
+    assert_eq!(named(&[mtu, ("lo lladdr", "00")], &[mtu, mac]).0, [ADDRESSES]);
     // A bridge that a device came to, a qdisc below that another one has, offloads of another kernel: there are none on the other side.
     let optional = [("eth0 master", "3"), ("eth0 qdisc below the root", "fq")];
     assert_eq!(
@@ -241,5 +241,44 @@ fn a_neighbour_that_only_a_whole_reading_has_tells_that_it_was_read() {
             &[mtu, ("irq 24 smp_affinity_list", "0"), ("timer frequency", "250")]
         ),
         (vec![], (0, 2))
+    );
+}
+
+#[test]
+fn link_layer_addresses_are_one_line_and_the_last() {
+    let side = |mac: &str| {
+        facts(&[
+            ("eth0 mtu", mac),
+            ("eth0 lladdr", mac),
+            ("eth1 lladdr", mac),
+            ("zz0 mtu", mac),
+        ])
+    };
+    let all = changes(&[&side("1")], &[&side("2")]);
+    let said: Vec<(&str, &str)> = all.iter().map(|c| (c.name.as_str(), c.before.as_str())).collect();
+    assert_eq!(
+        said,
+        [("eth0 mtu", "1"), ("zz0 mtu", "1"), (ADDRESSES, "those of 2 devices")]
+    );
+}
+
+#[test]
+fn classes_are_compared_where_both_recorders_read_them() {
+    let (one, two) = ("htb 1:10 rate 12Mbit", "htb 1:10 rate 9Mbit | htb 1:20 rate 3Mbit");
+    let base = [("wan0 mtu", "1500"), ("wan0 qdisc", "htb")];
+    let of = |more: &[(&str, &str)]| facts(&[&base[..], more].concat());
+    let read = ("classes", "read");
+    let told = changes(
+        &[&of(&[("wan0 qdisc classes", one), read])],
+        &[&of(&[("wan0 qdisc classes", two), read])],
+    );
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].before.as_str(), told[0].after.as_str()), (one, two));
+    // An older recorder's.
+    assert_eq!(changes(&[&of(&[])], &[&of(&[("wan0 qdisc classes", two), read])]), []);
+    // There were none.
+    assert_eq!(
+        changes(&[&of(&[read])], &[&of(&[("wan0 qdisc classes", two), read])]).len(),
+        1
     );
 }
