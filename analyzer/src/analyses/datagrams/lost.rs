@@ -26,6 +26,10 @@ const LONGEST_NS: i64 = 10_500_000_000;
 /// Two waits are one time-out where they differ by no more than this part.
 const ALIKE: i64 = 10;
 
+/// Fewest gaps between sends of a beat, and how far each may be from the median: one part in so many.
+const BEATS: usize = 20;
+const REGULAR: u64 = 4;
+
 /// Questions of a process to one address.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lost {
@@ -141,8 +145,33 @@ impl<'f> LostOnes<'f> {
     }
 }
 
+/// Whether their threads send at a beat, whatever is answered (a game, media): what is sent next is no question asked again.
+fn is_a_stream(facts: &Facts, of: &[&TurnRow]) -> bool {
+    let threads: FxHashSet<i32> = of.iter().map(|t| t.pid).collect();
+    let mut sends: BTreeMap<i32, Vec<i64>> = BTreeMap::new();
+    for t in &facts.tx {
+        if t.kind == TxKind::Udp && threads.contains(&t.pid) {
+            sends.entry(t.pid).or_default().push(t.start_ns);
+        }
+    }
+    sends.len() == threads.len()
+        && sends.values_mut().all(|of| {
+            of.sort_unstable();
+            let gaps = of.iter().zip(of.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a));
+            let gaps: Vec<i64> = gaps.collect();
+            let Some(beat) = nearest_rank(&mut gaps.clone(), 50).filter(|_| gaps.len() >= BEATS) else {
+                return false;
+            };
+            let on = gaps.iter().filter(|g| g.abs_diff(beat) * REGULAR <= beat.unsigned_abs());
+            on.count() * 5 >= gaps.len() * 4
+        })
+}
+
 /// How many of these were asked again by the same socket, and when; the most times that one was.
 fn again(facts: &Facts, of: &[&TurnRow], to: SocketAddr) -> (Option<(u64, i64)>, u64) {
+    if is_a_stream(facts, of) {
+        return (None, 1);
+    }
     let sockets: FxHashSet<u32> = of.iter().map(|t| t.socket).collect();
     let mut begins: FxHashMap<(u32, u64), Vec<i64>> = FxHashMap::default();
     let theirs = facts

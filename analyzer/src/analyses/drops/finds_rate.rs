@@ -64,12 +64,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     if group.reason != QUEUE_FULL || by_chance || rows.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
-    let mut again: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
-    for (c, r) in facts.retransmits.iter().filter_map(|r| Some((r.connection?, r))) {
-        let times = std::iter::repeat_n(r.time_ns, r.segments.unwrap_or(1).clamp(1, SEGMENTS) as usize);
-        again.entry(c).or_default().extend(times);
-    }
-    again.values_mut().for_each(|of| of.sort_unstable());
+    let again = again_on(facts);
     let at_home = refused_at_home(facts, rows);
     let with_home = || rows.iter().zip(&at_home);
     let repaired = with_home()
@@ -180,8 +175,19 @@ fn goes_on(facts: &Facts, c: ConnectionId) -> bool {
     facts.capture.recorded("sock:inet_sock_set_state") && states.all(|s| open.contains(&s.state))
 }
 
+/// When segments were sent again, by connection, each of one call by itself.
+pub(super) fn again_on(facts: &Facts) -> FxHashMap<ConnectionId, Vec<i64>> {
+    let mut again: FxHashMap<ConnectionId, Vec<i64>> = FxHashMap::default();
+    for (c, r) in facts.retransmits.iter().filter_map(|r| Some((r.connection?, r))) {
+        let times = std::iter::repeat_n(r.time_ns, r.segments.unwrap_or(1).clamp(1, SEGMENTS) as usize);
+        again.entry(c).or_default().extend(times);
+    }
+    again.values_mut().for_each(|of| of.sort_unstable());
+    again
+}
+
 /// Something was sent again on its connection soon.
-fn sent_again(d: &DropRow, again: &FxHashMap<ConnectionId, Vec<i64>>) -> bool {
+pub(super) fn sent_again(d: &DropRow, again: &FxHashMap<ConnectionId, Vec<i64>>) -> bool {
     let of = d.owner.and_then(|o| again.get(&o.connection?));
     of.is_some_and(|of| {
         let next = of.get(of.partition_point(|t| *t < d.time_ns));

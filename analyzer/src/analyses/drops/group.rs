@@ -63,6 +63,8 @@ pub struct Group {
     /// Few of what transfers sent that fill this queue by themselves, TCP finds its rate so: how many are of others.
     #[serde(serialize_with = "super::finds_rate::whether")]
     pub finds_rate: Option<u64>,
+    /// Of a full queue: transfers that keep it full, TCP finds its rate so: the part of the time in which these had data under way that packets lay in it; inferred.
+    pub line_full: Option<f64>,
     /// Of a full queue: many hosts that answer one at once.
     pub incast: Option<Incast>,
     /// Of packets with a wrong checksum, wherever in this host that was found: between which hosts they were damaged.
@@ -104,6 +106,9 @@ pub struct Group {
     pub checks: u64,
     /// Of them, SYNs of attempts beside work that goes well, of scans and checks, FINs of connections that are not known to have sent anything else, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
     pub aside: u64,
+    /// Of a socket that had no room: datagrams of threads that waited for no answer; only of the first groups of lost packets of programs.
+    #[serde(skip)]
+    pub one_way: u64,
     /// The link that they were too large for.
     pub next_link: Option<NextLink>,
     /// The UDP socket that refused them, where all were for one.

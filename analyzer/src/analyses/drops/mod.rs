@@ -30,6 +30,7 @@ mod hurt;
 mod incast;
 mod inside;
 mod kinds;
+mod line_full;
 mod meanwhile;
 mod membership;
 mod memory;
@@ -222,6 +223,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.steady = steady::steady(facts, group, &rows);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
         group.finds_rate = finds_rate::finds_rate(facts, group, &rows);
+        group.line_full = line_full::line_full(facts, group, &rows).filter(|_| group.finds_rate.is_none());
         group.incast = incast::incast(facts, group, &rows);
         group.damaged = (group.why == CHECKSUM)
             .then(|| damaged::damaged(facts, group.why))
@@ -236,6 +238,11 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             let connections = rows.iter().filter_map(|r| r.owner?.connection);
             connections.filter(|c| all.contains(c)).count() as u64
         };
+        // Who sends on and waits for no answer misses none that a socket had no room for.
+        if group.reason == reasons::SOCKET_FULL {
+            let one_way = one_way.get_or_insert_with(|| OneWay::of(facts));
+            group.one_way = rows.iter().filter(|r| one_way.sent(r)).count() as u64;
+        }
         // What is refused because nobody is there; not what a queue or a socket had no room for.
         let nobody = NOBODY.contains(&group.reason.as_str())
             || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);

@@ -9,6 +9,8 @@ use crate::table::Cell;
 pub(crate) const RULES: &str = "NETFILTER_DROP";
 /// A queue refused it.
 pub(crate) const QUEUE_FULL: &str = "QDISC_DROP";
+/// The receive buffer of its socket had no room.
+pub(crate) const SOCKET_FULL: &str = "SOCKET_RCVBUFF";
 /// It came to a host that it is not addressed to.
 pub(crate) const OTHERHOST: &str = "OTHERHOST";
 /// No route to where it should go, when it was sent, and when it came in.

@@ -79,6 +79,7 @@ fn meaning(g: &Group) -> String {
         g.untranslated.clone(),
         g.by_counter.clone(),
         g.finds_rate.map(ways::finds_rate),
+        g.line_full.map(ways::line_full),
         g.incast.as_ref().map(ways::incast),
         ways::redirected(g),
         ways::flooded(g),

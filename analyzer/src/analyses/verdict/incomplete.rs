@@ -52,6 +52,10 @@ pub(super) struct Vain {
 const FEW: usize = 5;
 const PART: u64 = 10;
 
+/// One that waited for less, beside so many that were answered, is nothing that is wrong by itself, ns.
+const ONE_NS: i64 = 2_000_000_000;
+const MANY: u64 = 1_000;
+
 /// All others but those that their clients left before such are answered, or that are held as such are.
 fn wanted<'u>(a: &Application, all: &[&'u Unanswered]) -> Vec<&'u Unanswered> {
     let left = |u: &&&Unanswered| !super::left_early::left_one(a, u) && !held::is_held(a, u);
@@ -72,6 +76,13 @@ fn may_be_meant(a: &Application, all: &[&Unanswered]) -> bool {
             .iter()
             .all(|u| u.until == "recording" && u.retransmits == 0 && u.others)
         && all.iter().all(|u| answered(&u))
+}
+
+/// One that its program left soon, beside so many that were answered.
+fn one_of_many(a: &Application, all: &[&Unanswered]) -> bool {
+    let answered = a.awaited.as_ref().map_or(0, |c| c.response.n);
+    let soon = |u: &&Unanswered| u.until == "closed" && u.waited_ns < ONE_NS;
+    answered >= MANY && matches!(all, [one] if soon(one)) && a.half_open.is_none() && a.gone_idle.is_none()
 }
 
 /// Requests that waited in vain for much longer than others did.
@@ -145,7 +156,7 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
             )
         }
     };
-    let hurt = !wanted.is_empty() && !may_be_meant(a, &wanted);
+    let hurt = !wanted.is_empty() && !may_be_meant(a, &wanted) && !one_of_many(a, &wanted);
     Some(Vain { says, hurt })
 }
 

@@ -47,6 +47,7 @@ mod forwarding;
 mod fragments;
 mod given_up;
 mod handshakes;
+mod harmless;
 mod held;
 mod incomplete;
 mod inside_tcp;
@@ -308,7 +309,9 @@ pub fn answer(
             !of_answers && transmit.findings().is_some(),
         ),
         Line {
-            names_cause: circling.is_some() || drops.findings().is_some_and(drops::names_cause),
+            names_cause: circling.is_some()
+                || (drops.findings())
+                    .is_some_and(|d| drops::names_cause(d) || harmless::lacked(d, drops_line.tone)),
             ..in_words(drops_line, Some(dropped.join("; ")))
         },
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),

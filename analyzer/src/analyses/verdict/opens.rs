@@ -10,6 +10,15 @@ use crate::analyses::opens::{Failed, Opens};
 /// Groups that are named.
 const NAMED: usize = 2;
 
+/// So many connections beside one attempt that failed make it nothing that is wrong by itself.
+const MANY: u64 = 100;
+
+/// Attempts that somebody may have missed.
+fn missed(o: &Opens) -> u64 {
+    let of = o.failed.iter().filter(|f| unmeant(f) && !instead::soon(o, f));
+    of.map(|f| f.attempts).sum()
+}
+
 fn slow(o: &Opens) -> bool {
     o.setup.max_ns.is_some_and(|ns| ns >= SETUP_NOTICE_NS)
 }
@@ -43,7 +52,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.taken_over.is_some()
             || o.raced.is_some()
             || !o.turned_away.is_empty()
-            || o.failed.iter().any(|f| unmeant(f) && !instead::soon(o, f))
+            || missed(o) > u64::from(o.setup.n >= MANY)
             || o.resets.iter().any(not_by_peer) =>
         {
             Tone::Bad

@@ -47,6 +47,7 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                 a.count = a.count.saturating_add(g.count);
                 a.owned = a.owned.saturating_add(g.owned);
                 a.aside = a.aside.saturating_add(g.aside);
+                a.one_way = a.one_way.saturating_add(g.one_way);
                 a.membership = [a.membership, g.membership]
                     .into_iter()
                     .flatten()

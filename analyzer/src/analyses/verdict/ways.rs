@@ -44,6 +44,14 @@ pub(super) fn finds_rate(others: u64) -> String {
     )
 }
 
+/// Of transfers that keep a line full.
+pub(super) fn line_full(share: f64) -> String {
+    format!(
+        "of transfers that had packets in this queue {:.0} % of the time in which data of theirs was under way, and sent again before a timer ran out: the line is full, TCP finds its rate so, inferred",
+        share * 100.0
+    )
+}
+
 /// `in 122 moments of p50 6.10 ms, in each of which p50 9 of 12 hosts ...`
 pub(super) fn incast(i: &Incast) -> String {
     format!(

@@ -1,0 +1,90 @@
+//! Losses of transfers that keep a line full: it has as much to carry as it can, and what they lost cost them little of its time.
+//!
+//! Needs `drops` with their sockets and repairs, `tx`, `xmits`, `connections`, `retransmits`. Where `finds_rate` asks for one large transfer that nobody awaits, here somebody may await each
+//! answer (segments of a film over a home's line): measured is whether packets lay in that queue while the transfers that lost some had data under way. Must not be said where a retransmission
+//! timer ran out on one of them, where others wait in that queue, or of a queue that drops by chance (netem).
+
+use std::collections::BTreeMap;
+
+use super::Group;
+use super::finds_rate::{again_on, sent_again};
+use super::own_queue::others_wait;
+use super::reasons::QUEUE_FULL;
+use crate::analyses::application::Spans;
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::transmit::tables::TxKind;
+use crate::reconstruct::whose::Carries;
+
+/// Part of the time with data under way in which packets must lie in the queue.
+const FULL: f64 = 0.7;
+/// Least payload that the transfers send in all, and each of them, bytes.
+const ALL: u64 = 500_000;
+const EACH: u64 = 50_000;
+/// Part of the losses that must be of such and sent again; and of what left by the device that must be theirs.
+const NEARLY: f64 = 0.9;
+const MOST: f64 = 0.5;
+
+/// Part of the time in which these transfers had data under way that packets lay in their queue.
+pub(super) fn line_full(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<f64> {
+    let by_chance = group.qdisc.as_deref() == Some("netem");
+    if group.reason != QUEUE_FULL || by_chance || rows.is_empty() || !facts.gaps.is_empty() {
+        return None;
+    }
+    let again = again_on(facts);
+    let repaired = rows
+        .iter()
+        .filter(|d| d.repair.is_some() || sent_again(d, &again))
+        .count();
+    if (repaired as f64) < NEARLY * rows.len() as f64 {
+        return None;
+    }
+    let mut lost: BTreeMap<ConnectionId, u64> = BTreeMap::new();
+    for d in rows {
+        let data = d.owner.filter(|o| o.carries == Carries::Data);
+        if let Some(c) = data.and_then(|o| o.connection) {
+            *lost.entry(c).or_default() += 1;
+        }
+    }
+    let sent = |c: &ConnectionId| facts.connections.get(c.0 as usize).map_or(0, |r| r.bytes_out);
+    lost.retain(|c, _| sent(c) >= EACH);
+    let theirs: u64 = lost.values().sum();
+    let bytes: u64 = lost.keys().map(sent).sum();
+    if (theirs as f64) < NEARLY * rows.len() as f64 || bytes < ALL {
+        return None;
+    }
+    let timers = |c: ConnectionId| lost.contains_key(&c);
+    let mut slowly = facts.retransmits.iter().filter(|r| {
+        !matches!(
+            r.class,
+            RetransmitClass::Fast | RetransmitClass::RackTimer | RetransmitClass::Tlp
+        )
+    });
+    if slowly.any(|r| r.connection.is_some_and(timers)) {
+        return None;
+    }
+    let by = || facts.xmits.iter().filter(|p| p.dev.text() == group.dev);
+    let left = by().filter(|p| p.started_ns.is_some());
+    let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).sum();
+    if (bytes as f64) < MOST * left as f64 {
+        return None;
+    }
+    let under_way = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
+    let under_way = under_way.filter(|t| t.connection.is_some_and(timers));
+    let under_way = under_way.filter_map(|t| Some((t.t_sched_ns, t.t_ack_ns?)));
+    let under_way = Spans::of(under_way.collect());
+    let lay = Spans::of(by().filter_map(|p| Some((p.queued_ns?, p.started_ns?))).collect());
+    let (mut full, mut whole) = (0i64, 0i64);
+    for (from, to) in under_way.each() {
+        full = full.saturating_add(lay.within(from, to));
+        whole = whole.saturating_add(to.saturating_sub(from));
+    }
+    let share = full as f64 / whole.max(1) as f64;
+    let all = lost.keys().copied();
+    let ends = all.flat_map(|c| {
+        let peer = facts.connections.get(c.0 as usize).and_then(|r| r.peer);
+        [Some(c), peer].into_iter().flatten()
+    });
+    (share >= FULL && !others_wait(facts, &group.dev, &ends.collect())).then_some(share)
+}

@@ -1,0 +1,121 @@
+//! Which packets that this host dropped nobody is known to miss, by what each group of them is.
+
+use super::Tone;
+use crate::analyses::drops::reasons::{
+    NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, SOCKET_FULL, UNRESOLVED,
+};
+use crate::analyses::drops::{Drops, Group, REFUSED, Steady};
+use crate::reconstruct::drops::in_words;
+use crate::reconstruct::xmits::NOQUEUE;
+
+/// So many packets without a route, or of nobody known, are nothing that is wrong by itself.
+pub(super) const FEW: u64 = 2;
+/// So many of a queue that is full.
+const NOW_AND_THEN: u64 = 5;
+/// Packets whose neighbour did not answer: so many are more than somebody's try.
+const MANY: u64 = 100;
+/// Beginnings of what is said of a drop by a rule that is nothing else.
+const BY_RULE: [&str; 2] = ["a rule or policy of nftables", "a netfilter hook"];
+
+/// Nobody is known to miss them: no data of connections, and of all whose they were is known, but one or two, that nobody waited for them.
+fn nobodys(g: &Group) -> bool {
+    let data = g.of.iter().any(|o| o.carries == "data");
+    !data && g.owned.saturating_sub(g.aside) <= FEW && whole(g)
+}
+
+/// A TTL that ran out on no loop, of what nobody is known to have missed, as a probe of routes is made; addresses that nobody has, where no
+/// connection's data waited for them.
+fn asked_for(g: &Group) -> bool {
+    let probe = g.passes.as_ref().is_some_and(|p| p.looped == 0 && !p.missed);
+    probe || g.reason == UNRESOLVED && nobodys(g) && g.count.saturating_sub(g.aside) < MANY
+}
+
+/// Of transfers that were under way all along, and of nobody else who is known to miss them.
+fn all_along(g: &Group) -> bool {
+    let others = |s: &Steady| g.owned.saturating_sub(g.aside).saturating_sub(s.count);
+    g.steady.as_ref().is_some_and(|s| others(s) <= FEW) && !says_why(g) && whole(g)
+}
+
+/// Of attempts that nobody is known to have waited for, to ends that nobody reached, or of scans; datagrams that asked for nothing.
+fn beside_work(g: &Group) -> bool {
+    g.aside > 0 && nobodys(g) && g.count.saturating_sub(g.aside) <= FEW
+}
+
+/// No route, for IPv6 packets of nobody known, as where a host has an address of it and no way; no other port of a bridge, likewise; or for one or two without data, flooded ones among these.
+fn no_way(g: &Group) -> bool {
+    let data = g.of.iter().any(|o| o.carries == "data");
+    let reason = |of: &[&str]| of.contains(&g.reason.as_str());
+    let no_port = reason(&[NO_PORT]) && g.location.starts_with("br_");
+    let none = (no_port || reason(&[NO_ROUTE, NO_ROUTE_IN, OTHERHOST])) && !data && whole(g);
+    let nobodys = g.location.starts_with("ip6_") || no_port;
+    none && (g.count <= FEW || nobodys && g.owned == g.aside && g.count < MANY)
+}
+
+/// One or two datagrams, each of which was answered by an ICMP message.
+fn answered_at_once(g: &Group) -> bool {
+    let told: u64 = g.answered.iter().map(|a| a.count).sum();
+    let datagrams: u64 = g.of.iter().filter(|o| o.carries == "datagram").map(|o| o.count).sum();
+    g.count <= FEW && told == g.count && datagrams == g.count
+}
+
+/// Refused by a route of this host that is meant to refuse, and nothing tells whose they were.
+fn refused_strangers(g: &Group) -> bool {
+    let by_route = in_words(&g.reason, &g.location, g.why).starts_with(REFUSED);
+    by_route && g.owned == 0 && g.of.is_empty() && g.count < MANY && whole(g)
+}
+
+/// Dropped by a rule, and nothing tells whose, nor what for.
+pub(super) fn strangers(g: &Group) -> bool {
+    let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
+    g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !says_why(g) && whole(g)
+}
+
+/// Something is known of why they were dropped, or by which way they came.
+fn says_why(g: &Group) -> bool {
+    let cause =
+        silenced(g) || g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
+    cause || g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some()
+}
+
+/// Most are ARP, and somebody was not resolved meanwhile.
+pub(super) fn silenced(g: &Group) -> bool {
+    let silent = g.arp.as_ref().filter(|a| a.silent.is_some());
+    silent.is_some_and(|a| a.frames.saturating_mul(2) >= g.count)
+}
+
+/// No event was lost: there are no more of them (`analyses::drops` has no times else).
+fn whole(g: &Group) -> bool {
+    !g.times.is_empty()
+}
+
+/// Of threads that send on and wait for no answer, which a full socket refused: what reads it lacks them, and nobody waits.
+fn sent_one_way(g: &Group) -> bool {
+    g.reason == SOCKET_FULL && g.one_way > 0 && g.count.saturating_sub(g.one_way) <= FEW && whole(g)
+}
+
+/// Nobody waits for them, but who reads that socket lacks them: said before what else is worth a look.
+pub(super) fn lacked(d: &Drops, tone: Tone) -> bool {
+    let of: u64 = d.groups.iter().filter(|g| sent_one_way(g)).map(|g| g.count).sum();
+    tone == Tone::Notice && of.saturating_mul(2) >= d.lost && of > 0
+}
+
+/// Each group by itself; those that stand behind the first ones have no times, and are not known to be harmless.
+pub(super) fn harmless(d: &Drops, lost: &[Group]) -> bool {
+    let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
+    let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
+    let told = |g: &Group| answered_at_once(g) && answered <= FEW;
+    // Nor a few that a queue had no room for, as any queue has now and then.
+    let queued = |g: &Group| {
+        let syns = g.of.iter().any(|l| l.carries == "syn");
+        let down = g.qdisc.as_deref() == Some(NOQUEUE);
+        g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
+    };
+    let full: u64 = all().filter(|g| queued(g)).map(|g| g.count).sum();
+    all().all(|g| {
+        let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
+        let few = full <= NOW_AND_THEN && queued(g);
+        let rate = g.finds_rate.is_some() || g.line_full.is_some();
+        noise || few || by_rule(g) || told(g) || rate || all_along(g) || sent_one_way(g)
+    })
+}
