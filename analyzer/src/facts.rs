@@ -41,6 +41,7 @@ use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, Refus
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
+use crate::settings::changed::Change;
 use crate::snapshots::cgroups::tables::CGROUPS;
 use crate::snapshots::spaces::Spaces;
 use crate::snapshots::tables::{SNAPSHOTS, SnapshotRow};
@@ -204,6 +205,8 @@ pub struct Facts {
     pub names: Names,
     /// How the recorded host was set up.
     pub settings: Settings,
+    /// What of that was changed meanwhile.
+    pub changed: Vec<Change>,
 }
 
 fn view<'f, R: Sync>(def: &'static TableDef<R>, rows: &'f [R], names: &'f Names) -> Box<dyn FactTable + 'f> {

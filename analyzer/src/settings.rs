@@ -13,6 +13,7 @@ use crate::snapshots::{field, of_netns, words};
 
 pub mod cgroups;
 pub mod classes;
+pub mod changed;
 pub mod devices;
 mod qdisc;
 #[cfg(test)]

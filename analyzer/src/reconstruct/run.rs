@@ -383,6 +383,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
             false => vec![],
         },
         settings,
+        changed: crate::settings::changed::changed(capture),
         names: Names {
             locations,
             drop_reasons: reasons,

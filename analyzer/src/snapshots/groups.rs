@@ -56,7 +56,7 @@ fn members(capture: &Capture, at: SnapshotWhen) -> Members {
 
 fn limits(capture: &Capture) -> BTreeMap<Option<u64>, u64> {
     let mut all = BTreeMap::new();
-    for s in &capture.snapshots {
+    for s in capture.snapshots.iter().filter(|s| s.when == SnapshotWhen::Start) {
         let netns = match of_netns(&s.what) {
             (None, "sysctl") => None,
             (Some(netns), "sysctl") => match netns.parse() {

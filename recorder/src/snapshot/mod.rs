@@ -10,7 +10,7 @@
 //! cgroups                    limits of CPU time, by the recorder's own mounts
 //! namespaces -> inside each: links, addresses, routes, neighbours, groups, qdiscs, classes, nics, sockets
 //!                            lines begin with netns=<inode>
-//!                          net/snmp and its like of each, and at the start the settings that differ from the recorder's own
+//!                          net/snmp and its like of each, and the settings that differ from the recorder's own; of devices at the start only
 //! ```
 
 mod addresses;
@@ -80,10 +80,8 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
             "CPU limits of cgroups: not all cgroups were looked at or told, {why}"
         ));
     }
-    let sysctl = match when {
-        SnapshotWhen::Start => settings::sysctl(),
-        _ => String::new(),
-    };
+    // At the end again: what was switched meanwhile is news.
+    let sysctl = settings::sysctl();
     put("sysctl", sysctl.as_bytes())?;
     if when == SnapshotWhen::Start {
         put(DEVICES, settings::sysctl_devices(&mut texts.device_room).as_bytes())?;
@@ -182,7 +180,7 @@ impl Texts {
     }
 }
 
-/// Inside a namespace; with the settings of the recorder's own, at the start.
+/// Inside a namespace; with the settings of the recorder's own.
 fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), mut t: Texts) -> Texts {
     let netns = space.inode;
     let (done, links) = split(links::links(netns, &mut t.links));
@@ -208,10 +206,10 @@ fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), m
     t.judge("sockets", netns, done);
     if !space.own {
         t.of_namespaces.extend(proc::of_namespace(netns));
+        let beside = settings::sysctl_beside(sysctl);
+        t.of_namespaces
+            .push((format!("netns/{netns}/sysctl"), beside.into_bytes()));
         if when == SnapshotWhen::Start {
-            let beside = settings::sysctl_beside(sysctl);
-            t.of_namespaces
-                .push((format!("netns/{netns}/sysctl"), beside.into_bytes()));
             let devices = settings::sysctl_devices(&mut t.device_room);
             t.of_namespaces
                 .push((format!("netns/{netns}/{DEVICES}"), devices.into_bytes()));

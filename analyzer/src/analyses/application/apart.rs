@@ -9,7 +9,8 @@ use std::net::IpAddr;
 use rustc_hash::FxHashSet;
 
 use super::Part;
-use super::servers::{Answer, Slow, all_at, least_of_slow};
+use super::cut::least_of_slow;
+use super::servers::{Answer, Slow, all_at};
 use super::waited::Waits;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::Peer;

@@ -158,6 +158,13 @@ impl<'f> Handed<'f> {
         })
     }
 
+    /// What its process asked where, for one answer alone: by times.
+    pub(super) fn whom(&self, facts: &Facts, r: &TurnaroundRow) -> Option<(&str, &'f ResponseRow)> {
+        let process = facts.process(r.sender_pid);
+        let e = self.of.get(&process)?.get(self.best(process, r, 0, &FxHashSet::default())?)?;
+        Some((self.names.get(e.to)?.as_str(), e.response?))
+    }
+
     /// The one of a process that fits an answer best, were that so much later.
     fn best(&self, process: i32, r: &TurnaroundRow, later: i64, used: &FxHashSet<(i32, usize)>) -> Option<usize> {
         let of = self.of.get(&process)?;

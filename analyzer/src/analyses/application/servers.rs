@@ -1,6 +1,6 @@
 //! Each server as clients of this host saw it: its answers, and where the time over their median is.
 //!
-//! An answer is slow when it took [`SLOW_TIMES`] the median of its server and [`SLOW_NS`] more, and is no far faster than those with most of the time. The slow ones are told apart by where most of each
+//! An answer is slow when it took so many times the median of its server and so much more (`cut.rs`), and is no far faster than those with most of the time. The slow ones are told apart by where most of each
 //! one's time was: in the server, on the way there, on the way back; or it is not known, when the server is not in the recording.
 //! Of those it is asked when their requests were acknowledged: the peer's host had them then.
 
@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::apart::{Apart, apart};
+use super::cut::{least_of_slow, with_most};
 use super::kept::{Kept, kept};
 use super::metered::{Metered, metered};
+use super::nature::{Nature, nature};
 use super::opening::{Opening, opening};
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
@@ -28,15 +30,8 @@ use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::stat::{Distribution, nearest_rank};
 
-/// So many times its server's median takes an answer that is slow,
-pub const SLOW_TIMES: i64 = 3;
-/// and so much longer, ns.
-pub const SLOW_NS: i64 = 1_000_000;
 /// Of a server without any, the slowest 1 % are told apart, where the slowest took so long, ns.
 const LONG_NS: i64 = 1_000_000;
-/// Of slow answers in one place those are told that have so much of the time over the median, and such as took half as long as the
-/// shortest of them: a few of half a second are not told as many of 2 ms.
-const OF_TIME: f64 = 0.9;
 /// Reads of an answer that is no transfer, at most.
 pub(super) const FEW_READS: u32 = 8;
 /// Median from which all answers of a server are looked at, and not its slow ones alone, ns.
@@ -75,6 +70,9 @@ pub struct Server {
     pub stood: Vec<Stood>,
     /// Clients all of whose answers take long, alike, where the others' do not; what is said above is of the others.
     pub apart: Vec<Apart>,
+    /// Slow answers that only waited for a server all of whose answers take long; likewise; inferred.
+    #[serde(skip)]
+    pub nature: Vec<Nature>,
 }
 
 /// Slow answers of a server with most of their time in one place.
@@ -131,8 +129,8 @@ pub struct Slow {
 pub(super) type Answer<'f> = (i64, &'f ResponseRow);
 
 /// All of them, most time first.
-pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) -> Vec<Server> {
-    let mut by: BTreeMap<String, Vec<Answer<'_>>> = BTreeMap::new();
+pub(super) fn servers<'f>(facts: &'f Facts, sockets: &[Socket<'f>], waits: &Waits<'f>) -> Vec<Server> {
+    let mut by: BTreeMap<String, Vec<Answer<'f>>> = BTreeMap::new();
     let mut came: FxHashMap<String, Came> = FxHashMap::default();
     for s in sockets.iter().filter(|s| s.role == Role::Client) {
         came.entry(server(facts, s.connection)).or_default().add(s);
@@ -148,30 +146,36 @@ pub(super) fn servers(facts: &Facts, sockets: &[Socket<'_>], waits: &Waits<'_>) 
         of.extend(s.judged_responses().map(|(ns, r)| (whole(ns, r), r)));
     }
     // Those with most time are looked at: there may be thousands.
-    let mut by: Vec<(String, Vec<Answer<'_>>)> = by.into_iter().collect();
+    let mut by: Vec<(String, Vec<Answer<'f>>)> = by.into_iter().collect();
     by.sort_by_cached_key(|(_, rows)| std::cmp::Reverse(rows.iter().fold(0i64, |sum, r| sum.saturating_add(r.0))));
     by.truncate(SERVERS);
     let lost = Lost::of(&facts.gaps);
+    let medians = by.iter().filter_map(|(name, rows)| {
+        let mut times: Vec<i64> = rows.iter().map(|r| r.0).collect();
+        Some((name.clone(), (times.len() as u64, nearest_rank(&mut times, 50)?)))
+    });
+    let medians: FxHashMap<String, (u64, i64)> = medians.collect();
     let mut all: Vec<Server> = by
         .into_iter()
         .filter_map(|(name, rows)| {
             let came = came.remove(&name).unwrap_or_default();
-            of_server(facts, (waits, &lost), name, rows, came)
+            of_server(facts, (waits, &lost, &medians), name, rows, came)
         })
         .collect();
     all.sort_by_key(|s| std::cmp::Reverse(s.response.sum_ns));
     all
 }
 
-fn of_server(
-    facts: &Facts,
-    (waits, lost): (&Waits<'_>, &Lost),
+fn of_server<'f>(
+    facts: &'f Facts,
+    (waits, lost, medians): (&Waits<'f>, &Lost, &FxHashMap<String, (u64, i64)>),
     server: String,
-    rows: Vec<Answer<'_>>,
+    rows: Vec<Answer<'f>>,
     came: Came,
 ) -> Option<Server> {
     let (mut rows, ..) = solid(rows, |r| r.1.confidence.is_solid());
     let apart = apart(facts, waits, &mut rows);
+    let nature = nature(waits, medians, &server, &mut rows);
     rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
     let response = Distribution::of(rows.iter().map(|r| r.0).collect(), 0);
     let p50 = response.p50_ns?;
@@ -218,6 +222,7 @@ fn of_server(
     Some(Server {
         whole,
         apart,
+        nature,
         stood: stood(facts, lost, &rows, p50, came),
         server,
         connections: connections.len() as u64,
@@ -251,24 +256,6 @@ pub(super) fn all_at(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &
     let mut rows = rows.to_vec();
     rows.sort_by_key(|(ns, r)| (std::cmp::Reverse(*ns), r.connection, r.send_ns));
     class(facts, waits, at, &rows)
-}
-
-/// From which time on an answer is slow.
-pub(super) fn least_of_slow(p50: i64) -> i64 {
-    p50.saturating_mul(SLOW_TIMES).max(p50.saturating_add(SLOW_NS))
-}
-
-/// How many of these times, from the longest on, have most of the time over the median.
-pub(super) fn with_most(times: &[i64], p50: i64) -> usize {
-    let over = |ns: &i64| ns.saturating_sub(p50).max(0);
-    let whole = times.iter().map(over).fold(0i64, i64::saturating_add);
-    let mut sum = 0i64;
-    let last = times.iter().find(|ns| {
-        sum = sum.saturating_add(over(ns));
-        sum as f64 >= OF_TIME * whole as f64
-    });
-    let least = last.map_or(0, |ns| ns / 2);
-    times.partition_point(|ns| *ns >= least)
 }
 
 /// From the first byte to the last, ns.

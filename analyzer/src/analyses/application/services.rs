@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::parts::Part;
 use super::pools::{behind, solid};
-use super::servers::{least_of_slow, with_most};
+use super::cut::{least_of_slow, with_most};
 use super::sockets::{Role, Socket};
 use super::waited::{Waited, Waits};
 use crate::analyses::tcp::label;

@@ -78,10 +78,12 @@ impl Came {
 pub(super) fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64, came: Came) -> Vec<Stood> {
     let start = facts.capture.start_ns.unwrap_or(0);
     let mut sends: Vec<i64> = rows.iter().map(|r| r.1.send_ns).collect();
-    let mut ends: Vec<i64> = rows.iter().map(|(ns, r)| r.send_ns.saturating_add(*ns)).collect();
+    let by_end = rows.iter().map(|(ns, r)| (r.send_ns.saturating_add(*ns), r.send_ns));
+    let mut by_end: Vec<(i64, i64)> = by_end.collect();
     let mut at = came.at;
     sends.sort_unstable();
-    ends.sort_unstable();
+    by_end.sort_unstable();
+    let ends: Vec<i64> = by_end.iter().map(|e| e.0).collect();
     at.sort_unstable();
     let untold = came.transfers.iter().filter(|t| !came.seen.contains(&t.0));
     let transfers = Spans::of(untold.map(|t| (t.1, t.2)).collect());
@@ -106,7 +108,11 @@ pub(super) fn stood(facts: &Facts, lost: &Lost, rows: &[Answer<'_>], p50: i64, c
         let long = to.saturating_sub(begun) >= STOOD_NS.max(p50.saturating_mul(STOOD_TIMES));
         // Those that waited for it have their answers soon then; what waits on (long polls) did not wait for that.
         let soon = to.saturating_add(to.saturating_sub(begun) / STOOD_SOON);
-        let freed = ends.partition_point(|e| *e <= soon).saturating_sub(answered) as u64;
+        // What is asked then and answered at once did not wait for it either.
+        let half = begun.saturating_add(to.saturating_sub(begun) / 2);
+        let of = by_end.partition_point(|e| e.0 < to)..by_end.partition_point(|e| e.0 <= soon);
+        let freed = by_end.get(of).unwrap_or_default();
+        let freed = freed.iter().filter(|(_, sent)| *sent <= half).count() as u64;
         if long && freed >= STOOD && transfers.within(begun, to) == 0 && !lost.within(begun, to) {
             all.push(Stood {
                 from_ns: begun.saturating_sub(start),

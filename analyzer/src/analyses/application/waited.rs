@@ -195,6 +195,12 @@ impl<'f> Waits<'f> {
         self.turnarounds.get(&(peer.connection, sent)).copied()
     }
 
+    /// The server that was asked for an answer, its turnaround there, and the time of that.
+    pub(super) fn asked_by(&self, t: &TurnaroundRow) -> Option<(&str, &'f TurnaroundRow, i64)> {
+        let (to, r) = self.handed.whom(self.facts, t)?;
+        Some((to, self.turnaround(r)?, r.response_ns()?))
+    }
+
     /// What the threads of these waited for most, if that was most of their time.
     pub(super) fn waited(&self, rows: &[&TurnaroundRow]) -> Option<Waited> {
         self.waited_for(rows, &[])
@@ -251,6 +257,10 @@ impl<'f> Waits<'f> {
             // Threads that take turns at all requests of a process hold what others asked, too.
             let surer = Some(share(ns) + SURER).filter(|least| *least < 1.0);
             if let Some(w) = surer.and_then(|least| self.by_others(rows, before, least)) {
+                return Some(w);
+            }
+            // An event loop has requests of others under way all the time: what was asked and answered within these is what they waited for.
+            if let Some(w) = self.by_others(rows, before, MOSTLY).filter(|w| w.of != to) {
                 return Some(w);
             }
             let waited = Waited::new("answer", to.to_owned(), ns, share(ns));

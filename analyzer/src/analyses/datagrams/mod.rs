@@ -24,6 +24,7 @@ use vain::in_vain;
 
 mod alone;
 mod beside;
+mod beyond;
 mod ceased;
 mod copies;
 mod crowds;
@@ -44,6 +45,7 @@ pub use ceased::{Ceased, Ports};
 pub use copies::Copied;
 pub use lost::Lost;
 pub use meanwhile::Pause;
+pub use beyond::Beyond;
 pub use onward::Onward;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
@@ -225,10 +227,13 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         .map(|(key, of)| {
             let group = group(facts, &untaken, (key.1, of), sent(key));
             let none = told && group.untaken == 0 && !reads.spoke(of);
+            let onward = if none { reads.onward(of) } else { vec![] };
             InVain {
                 less_certain: less.get(key).copied().unwrap_or(0),
                 beside: beside::beside(facts, &by_thread, of).filter(|_| none),
-                onward: if none { reads.onward(of) } else { vec![] },
+                beyond: beyond::beyond(facts, of).filter(|_| none && onward.is_empty()),
+                answered_before: answered_before(facts, of),
+                onward,
                 ..group
             }
         })
@@ -264,6 +269,17 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         ceased: if told { ceased::ceased(facts) } else { vec![] },
         by_calls: facts.names.udp_by_calls,
     })
+}
+
+/// Turns of the same names at the same place that were answered before the first of these.
+fn answered_before(facts: &Facts, of: &[&TurnRow]) -> u64 {
+    let Some(first) = of.iter().min_by_key(|t| t.start_ns) else {
+        return 0;
+    };
+    let place = |t: &TurnRow| (t.task, t.there, t.whither(&facts.udp_sockets));
+    let theirs = facts.udp_turns.iter().filter(|t| place(t) == place(first));
+    let before = theirs.filter(|t| t.start_ns < first.start_ns && t.end == TurnEnd::Answered);
+    before.count() as u64
 }
 
 /// The port of an end that takes any address of its host.
@@ -340,6 +356,9 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
         },
         beside: None,
         onward: vec![],
+        beyond: None,
+        answered_before: 0,
+        since_ns: first.map_or(0, |t| t.start_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
         pause: meanwhile::pause(facts, turns).filter(|_| processes.len() <= 1),
         first: first.and_then(|t| Id::of_row(Kind::UdpTurn, &facts.udp_turns, t)),
         first_ns: first.map_or(0, |t| t.start_ns),

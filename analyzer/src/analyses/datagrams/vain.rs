@@ -1,6 +1,7 @@
 //! Datagrams to which nothing came while their thread waited: which these are, and what is told of them.
 
 use super::beside::Beside;
+use super::beyond::Beyond;
 use super::meanwhile::Pause;
 use super::onward::Onward;
 use super::{OPEN_NS, WAIT_NS, untold};
@@ -64,6 +65,15 @@ pub struct InVain {
     pub beside: Option<Beside>,
     /// What those who read them sent on for them in vain, step by step.
     pub onward: Vec<Onward>,
+    /// Where nothing ties what these asked to these: whom they asked in vain meanwhile, and not before; inferred.
+    #[serde(skip)]
+    pub beyond: Option<Beyond>,
+    /// Turns of its process there that were answered before the first of these, where none of as many was in vain.
+    #[serde(skip)]
+    pub answered_before: u64,
+    /// Begin of the first of these, ns since the start of the recording.
+    #[serde(skip)]
+    pub since_ns: i64,
     /// Meanwhile its process opened no connection, for far longer than usual; inferred.
     pub pause: Option<Pause>,
     /// The first of these turns.

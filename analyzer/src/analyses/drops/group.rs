@@ -92,6 +92,9 @@ pub struct Group {
     /// That is their way.
     #[serde(skip)]
     pub rerouted: bool,
+    /// That is a host that no longer forwards.
+    #[serde(skip)]
+    pub no_router: bool,
     /// That is a route that covers where they go.
     #[serde(skip)]
     pub covered: bool,

@@ -14,7 +14,9 @@ use crate::analyses::went::Went;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::drops::NOT_FORWARDED;
 use crate::routes::Flap;
+use crate::settings::changed::{Change, FORWARD};
 
 /// Reasons of packets for which the host lacks an address or a route.
 const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERRORS"];
@@ -30,6 +32,31 @@ const IPV6: u16 = 0x86dd;
 /// Beginnings of names of functions of one family.
 const OF_V4: [&str; 4] = ["ip_", "inet_", "tcp_v4_", "udp_"];
 const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
+
+/// The host forwarded at the start and does not at the end, and what it dropped is for others.
+pub(super) fn no_router(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+    let off = |c: &&Change| c.name == FORWARD && c.before == "1" && c.after == "0";
+    let theirs = |c: &&Change| {
+        let Some(netns) = c.netns else { return true };
+        let has = |d: &&DropRow| facts.routes.links.has(netns, &d.dev.text()) == Some(true);
+        rows.iter().all(has)
+    };
+    if !rows.iter().all(|d| d.why == NOT_FORWARDED) {
+        return None;
+    }
+    let mut all = facts.changed.iter().filter(off).filter(theirs);
+    let one = all.next().filter(|_| all.next().is_none())?;
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let first = rows.iter().map(|d| d.time_ns).min()?.saturating_sub(start);
+    let host = match one.addresses.as_slice() {
+        [] => "a host".to_owned(),
+        of => format!("the host of {}", of.join(" and ")),
+    };
+    Some(format!(
+        "{host} no longer forwards: net.ipv4.ip_forward was switched from 1 to 0 in the recording, and what came there for others was dropped from {:.3} s on",
+        first as f64 / 1e9
+    ))
+}
 
 pub(super) fn meanwhile(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {
     match group.reason.as_str() {

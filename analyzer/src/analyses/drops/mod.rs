@@ -205,7 +205,11 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.refused_in = refused.as_ref().and_then(|r| r.1);
         group.refused_by = refused.map(|r| r.0);
         group.full = full::full(facts, group, &rows);
-        group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
+        group.meanwhile = meanwhile::no_router(facts, &rows);
+        group.no_router = group.meanwhile.is_some();
+        if group.meanwhile.is_none() {
+            group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
+        }
         if group.meanwhile.is_none() {
             group.meanwhile = rerouted::rerouted(facts, &rows).map(|r| r.words());
             group.rerouted = group.meanwhile.is_some();

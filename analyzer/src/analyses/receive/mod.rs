@@ -25,6 +25,7 @@ mod low_water;
 mod read_of;
 mod readers;
 mod small_reads;
+mod uneven;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +36,7 @@ pub use low_water::LowWater;
 pub use read_of::ReadOf;
 pub use readers::Reader;
 pub use small_reads::SmallReads;
+pub use uneven::Uneven;
 
 /// Groups of events of which any one does: that a packet arrived, that TCP had it, that it was read.
 const TOLD_BY: [&[&str]; 3] = [
@@ -111,6 +113,9 @@ pub struct Receive {
     pub worst: Vec<Example>,
     /// The reader that took a few bytes with most calls, while more lay there.
     pub small_reads: Option<SmallReads>,
+    /// Readers of one server of which some leave what it sends lying, and others do not.
+    #[serde(skip)]
+    pub uneven: Option<Uneven>,
     /// The socket with most of the time for which TCP kept data back, where nothing was missing before it.
     pub low_water: Option<LowWater>,
     /// Connections on which data came behind something missing, most time with such first; of peers outside the recording.
@@ -159,6 +164,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         busy_with: busy_with::busy_with(facts, units.rows()),
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),
+        uneven: uneven::uneven(facts, units),
         low_water: low_water::low_water(facts, units.rows()),
         holes: holes::of_connections(facts),
         lacks: lacks(facts),

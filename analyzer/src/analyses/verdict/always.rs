@@ -324,6 +324,9 @@ pub(super) fn all_at_once(s: &Server, slow: &Slow) -> &'static str {
         .parts
         .first()
         .is_some_and(|p| p.state == "asleep_in" && p.call.as_deref() == Some(UNRECORDED) && p.share >= MOSTLY);
+    // Of standstills that are far shorter than these answers it is no reason.
+    let longest = s.stood.iter().map(|t| t.to_ns.saturating_sub(t.from_ns)).max();
+    let lock = lock && longest.is_some_and(|ns| ns.saturating_mul(2) >= slow.p50_ns);
     // Where it is known what the last of them waited for, nothing is to be guessed.
     let told = slow.parts.iter().any(|p| p.waker_held.is_some());
     match (!s.stood.is_empty() && lock && slow.task.1 < MOSTLY, told) {

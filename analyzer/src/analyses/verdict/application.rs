@@ -6,6 +6,7 @@ use super::doing::doing;
 use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up};
 use super::incomplete::{Vain, both_ways, in_parts, silence, slow_parts, unanswered};
+use super::nature::nature;
 use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::place::place_words;
@@ -301,7 +302,7 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         counted(c.connections, "connection", "connections"),
         weak(&c.response, c.solid, c.less_certain),
     );
-    let said = by_server(a).into_iter().chain(most_of_it(a)).chain(apart(a));
+    let said = by_server(a).into_iter().chain(most_of_it(a)).chain(apart(a)).chain(nature(a));
     let said: Vec<String> = said.collect();
     let head = said.iter().fold(head, |head, said| format!("{head}; {said}"));
     let slow = format!("of the slowest 1 % ({})", c.slowest);

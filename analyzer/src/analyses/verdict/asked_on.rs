@@ -1,8 +1,8 @@
 //! Of questions by UDP in vain: what was asked right before and answered, and whom those asked who were asked.
 
 use super::datagrams::address;
-use super::sentences::duration;
-use crate::analyses::datagrams::{InVain, Onward};
+use super::sentences::{duration, moment};
+use crate::analyses::datagrams::{Beyond, InVain, Onward};
 
 /// Nearly all of them right behind one that was answered: the resolver is there.
 pub(super) fn beside(v: &InVain) -> Option<String> {
@@ -65,5 +65,22 @@ pub(super) fn onward(v: &InVain) -> Option<String> {
         "{asker} read them and at once{times} asked {}{}",
         steps.join(", which read them and asked "),
         end(last)
+    ))
+}
+
+/// Whom those asked meanwhile who were asked, where one question is not tied to the other.
+pub(super) fn beyond(v: &InVain) -> Option<String> {
+    let b: &Beyond = v.beyond.as_ref()?;
+    let replaced = b.replaced.as_ref().map_or_else(String::new, |(old, new, at)| {
+        format!("; since {} {new} answers there, {old} did before", moment(*at))
+    });
+    Some(format!(
+        "{} itself asked {} meanwhile, and {} of its {} questions there had no answer from {} on, while all {} before had one: that is what they wait for, most likely (inferred){replaced}",
+        b.task,
+        address(&b.to),
+        b.unanswered,
+        b.of,
+        moment(b.since_ns),
+        b.before
     ))
 }

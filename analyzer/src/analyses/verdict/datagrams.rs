@@ -3,11 +3,14 @@
 mod ceased;
 
 use super::evidence::from;
-use super::sentences::{capital, counted, duration, or_dash};
+use super::sentences::{capital, counted, duration, moment, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent, port_of_any};
 use crate::analyses::drops::Drops;
+
+/// So many answers before the first without one tell that it was not so all along.
+const BEFORE: u64 = 10;
 
 /// How long it waited, each time.
 fn waited(v: &InVain) -> String {
@@ -140,8 +143,12 @@ fn what(v: &InVain) -> String {
         (n, 0 | 1) => (format!("{n} threads of "), "they"),
         (_, n) => (format!("{n} processes named "), "they"),
     };
+    let since = match v.answered_before {
+        0..BEFORE => String::new(),
+        n => format!(", from {} on ({n} were answered before)", moment(v.since_ns)),
+    };
     format!(
-        "{} of {of} that {threads}{} sent {} had no answer while {it} waited {}{asleep}{open}{less}",
+        "{} of {of} that {threads}{} sent {} had no answer while {it} waited {}{asleep}{open}{since}{less}",
         v.sends,
         v.task,
         place(v),
@@ -268,7 +275,7 @@ fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
         false => (there(v), again(v)),
     };
     let said = [Some(first), so, asked_on::beside(v), pause(v), third, last];
-    let said = said.into_iter().chain([asked_on::onward(v)]).flatten();
+    let said = said.into_iter().chain([asked_on::onward(v), asked_on::beyond(v)]).flatten();
     said.collect::<Vec<_>>().join("; ")
 }
 

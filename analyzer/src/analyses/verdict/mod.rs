@@ -31,6 +31,7 @@ mod awaited_end;
 mod awaited_peer;
 mod behind;
 mod black_hole;
+mod changed;
 mod closes;
 mod counted;
 mod cpus;
@@ -63,6 +64,7 @@ mod long_work;
 mod lost;
 mod named;
 mod naps;
+mod nature;
 mod neighbours;
 mod one;
 mod one_line;
@@ -84,6 +86,7 @@ mod spells;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod uneven;
 mod unjoined;
 mod untold;
 mod vanished;
@@ -96,6 +99,7 @@ mod whose;
 mod windows;
 
 pub(crate) use accepts::herd;
+pub(crate) use changed::with_the_changes;
 #[cfg(test)]
 pub(in crate::analyses) use black_hole::black_hole;
 pub(crate) use given_up::hedged;

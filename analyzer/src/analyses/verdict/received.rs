@@ -240,7 +240,10 @@ fn many_holes(r: &Receive) -> bool {
 
 /// What has a name.
 pub(super) fn cause(r: &Receive) -> Option<String> {
-    small_reads(r).or_else(|| holes(r).filter(|_| many_holes(r)))
+    let uneven = || r.uneven.as_ref().map(super::uneven::words);
+    small_reads(r)
+        .or_else(uneven)
+        .or_else(|| holes(r).filter(|_| many_holes(r)))
 }
 
 /// What is worth a look, for the head of the page.
@@ -362,39 +365,11 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     // Short times are no news because less is certain of them.
     let doubtful = !sure && total.max_ns >= Some(RCVQ_NOTICE_NS);
     let notice = slow(r) || in_none || doubtful || stuck || !r.lacks.is_empty() || cause(r).is_some();
-    let said = small_reads(r).into_iter().chain(holes(r));
+    let uneven = r.uneven.as_ref().map(super::uneven::words);
+    let said = small_reads(r).into_iter().chain(uneven).chain(holes(r));
     let sentence = said.fold(sentence, |all, one| format!("{all} {}.", capital(&one)));
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What a reader did at sockets that are not TCP's is not said of a connection.
-    #[test]
-    fn where_a_reader_was_busy_is_said_of_most_of_it() {
-        let of = |connections, first_ns| {
-            busy_with(&BusyWith {
-                task: "proxy/7".into(),
-                connections,
-                first: "10.0.0.3:40000 > 10.0.0.1:443".into(),
-                ns: 10_000_000,
-                first_ns,
-                connections_ns: first_ns,
-                share: 0.9,
-            })
-        };
-        let begin = "readable, but the reader was busy elsewhere: proxy/7, on a CPU, for 90 % of it at";
-        assert_eq!(
-            of(1, 9_500_000),
-            format!("{begin} another connection (10.0.0.3:40000 > 10.0.0.1:443)")
-        );
-        for n in [1, 2] {
-            assert_eq!(
-                of(n, 100_000),
-                format!("{begin} other sockets, 100.0 µs of it at 10.0.0.3:40000 > 10.0.0.1:443")
-            );
-        }
-    }
-}
+mod tests;

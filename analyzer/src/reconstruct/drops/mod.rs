@@ -33,7 +33,7 @@ mod unrouted;
 
 pub use freed::Freed;
 pub use otherhost::{BRIDGE_NS, Hindsight, LINK_HEADERS, TAPPED};
-pub use reasons::{CHECKSUM, OBEYED};
+pub use reasons::{CHECKSUM, NOT_FORWARDED, OBEYED};
 pub use repair::Repair;
 pub use rules::{in_words, is_no_packet, judge, ran_out};
 pub use tracker::walk;

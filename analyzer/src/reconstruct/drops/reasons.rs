@@ -11,8 +11,9 @@ pub(super) const TTL: &str = "its TTL had run out";
 pub const OBEYED: &str =
     "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed";
 
+/// What is said of a packet for others that came to a host that does not forward.
+pub const NOT_FORWARDED: &str = "addressed to no address of this host, which does not forward";
 /// Of what came: offload leaves checksums open on the way to a device only.
-/// What is said of a packet with a wrong checksum.
 pub const CHECKSUM: &str = "a wrong checksum: damaged on the way";
 
 /// ICMP_FILTER and ICMP6_FILTER are asked before a copy is made for the socket, and free nothing (net/ipv4/raw.c `raw_v4_input`, net/ipv6/raw.c `ipv6_raw_deliver`).
@@ -219,7 +220,7 @@ pub(super) const RULES: &[Rule] = &[
         "IP_INADDRERRORS",
         "",
         Some(false),
-        "addressed to no address of this host, which does not forward",
+        NOT_FORWARDED,
     ),
     rule(
         "IP_LOCAL_SOURCE",

@@ -133,6 +133,7 @@ fn servers_and_threads_have_tables() {
             worst: Some(Id::new(Kind::Response, 3)),
             whole: None,
             stood: vec![],
+            nature: vec![],
             apart: vec![Apart {
                 client: "10.9.9.1".into(),
                 n: 79,

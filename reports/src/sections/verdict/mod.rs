@@ -8,6 +8,7 @@
 
 mod again;
 mod top;
+mod well;
 
 use netmortem_analyzer::analyses::verdict::{Line, Tone, order};
 
@@ -40,14 +41,15 @@ pub fn section(input: &Input<'_>) -> Section {
     };
     let (quality, others): (Vec<&Line>, Vec<&Line>) =
         input.answers.verdict.iter().partition(|line| line.subject == "quality");
-    let mut blocks = findings(&input.answers.verdict);
+    let well = well::well(input.answers);
+    let mut blocks = findings(&input.answers.verdict, well.as_deref());
     blocks.extend(top::trigger(input));
     blocks.push(top::origin(&input.facts.capture));
     blocks.extend(quality.into_iter().map(strip));
     blocks.extend(told::strips(&input.answers.quality.told, told::FIRST_PAGE));
     blocks.push(top::trust(&input.answers.quality));
     blocks.extend(others.into_iter().map(strip));
-    let lead = lead(&input.answers.verdict);
+    let lead = lead(&input.answers.verdict, well.as_deref());
     Section {
         id: ID,
         title: "Verdict".into(),
@@ -84,13 +86,13 @@ fn said(verdict: &[Line]) -> Vec<(Tone, Vec<Said<'_>>, usize)> {
     tones.map(of).into()
 }
 
-/// The first sentence in parts.
-fn findings(verdict: &[Line]) -> Vec<Block> {
+/// The first sentence in parts; behind what went well, where nothing is wrong.
+fn findings(verdict: &[Line], well: Option<&str>) -> Vec<Block> {
     let words = |line: &Line| (line.headline.as_str().into(), see(line.subject));
     let part = |(tone, said, more): (Tone, Vec<Said<'_>>, usize)| {
         (!said.is_empty()).then(|| Findings {
             severity: severity(tone),
-            title: title(tone).into(),
+            title: titled(tone, well).into(),
             said: said
                 .iter()
                 .map(|(line, so)| Finding {
@@ -116,8 +118,16 @@ const fn title(tone: Tone) -> &'static str {
     }
 }
 
+/// With what went well before it.
+fn titled(tone: Tone, well: Option<&str>) -> String {
+    match well {
+        Some(well) if tone == Tone::Notice => format!("{well}. {}", title(tone)),
+        _ => title(tone).to_owned(),
+    }
+}
+
 /// The first sentence: what is wrong, then what is worth a look, in the words of their lines.
-fn lead(verdict: &[Line]) -> String {
+fn lead(verdict: &[Line], well: Option<&str>) -> String {
     let one = |(line, so): &Said<'_>| {
         let so: Vec<&str> = so.iter().map(|l| l.headline.as_str()).collect();
         match so.is_empty() {
@@ -132,7 +142,7 @@ fn lead(verdict: &[Line]) -> String {
         } else {
             String::new()
         };
-        (!words.is_empty()).then(|| format!("{}: {}{more}.", title(tone), words.join("; ")))
+        (!words.is_empty()).then(|| format!("{}: {}{more}.", titled(tone, well), words.join("; ")))
     };
     let parts: Vec<String> = said(verdict).into_iter().filter_map(part).collect();
     match parts.is_empty() {
@@ -147,7 +157,7 @@ fn lead(verdict: &[Line]) -> String {
 /// The section that a line's subject is shown in.
 fn see(subject: &str) -> Option<&'static str> {
     match subject {
-        "quality" => Some("quality"),
+        "quality" | "settings" => Some("quality"),
         "opens" => Some("opens"),
         "datagrams" => Some("datagrams"),
         "application" => Some("application"),

@@ -249,9 +249,9 @@ fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
         line(Tone::Bad, false, false, "a loss"),
     ];
     let expect = "Something is wrong: a loss. Worth a look: no window scaling; a late reader; a reset.";
-    assert_eq!(lead(&verdict), expect);
+    assert_eq!(lead(&verdict, None), expect);
     // The same in parts.
-    let parts = findings(&verdict);
+    let parts = findings(&verdict, None);
     let [Block::Findings(parts)] = parts.as_slice() else {
         panic!("{parts:?}")
     };
@@ -260,7 +260,7 @@ fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
     let all = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
     let look = all(&["no window scaling", "a late reader", "a reset"]);
     assert_eq!(of, [(Severity::Bad, all(&["a loss"]), 0), (Severity::Notice, look, 0)]);
-    assert!(findings(&[line(Tone::Ok, false, false, "")]).is_empty());
+    assert!(findings(&[line(Tone::Ok, false, false, "")], None).is_empty());
 }
 
 #[test]
@@ -284,8 +284,8 @@ fn what_followed_of_a_finding_stands_under_it() {
     ];
     let so = Finding::SO;
     let expect = format!("Something is wrong: a loss; {so} no answer; holes; sent again. Worth a look: a busy CPU.");
-    assert_eq!(lead(&verdict), expect);
-    let parts = findings(&verdict);
+    assert_eq!(lead(&verdict, None), expect);
+    let parts = findings(&verdict, None);
     let [Block::Findings(parts)] = parts.as_slice() else {
         panic!("{parts:?}")
     };

@@ -57,6 +57,7 @@ pub(super) fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over
         whole: None,
         stood: vec![],
         apart: vec![],
+        nature: vec![],
         server: name.into(),
         connections: 1,
         threads: 1,
