@@ -18,7 +18,11 @@ const ADDRESSES: usize = 3;
 pub const FORWARD: &str = "net.ipv4.ip_forward";
 const TTL: &str = "net.ipv4.ip_default_ttl";
 /// Sysctls that the kernel itself moves.
-const BY_ITSELF: [&str; 3] = ["net.ipv4.tcp_fastopen_key", "net.core.netdev_rss_key", "net.netfilter.nf_log."];
+const BY_ITSELF: [&str; 3] = [
+    "net.ipv4.tcp_fastopen_key",
+    "net.core.netdev_rss_key",
+    "net.netfilter.nf_log.",
+];
 /// First word of a text that says what differs from the recorder's own namespace.
 const BESIDE: char = '#';
 
@@ -42,7 +46,10 @@ type Values = BTreeMap<String, String>;
 /// `net.ipv4.ip_forward = 1` lines.
 fn sysctls(text: &[u8]) -> Values {
     let mut all = Values::new();
-    for (name, value) in String::from_utf8_lossy(text).lines().filter_map(|l| l.split_once(" = ")) {
+    for (name, value) in String::from_utf8_lossy(text)
+        .lines()
+        .filter_map(|l| l.split_once(" = "))
+    {
         let moving = MOVING_SYSCTLS.iter().any(|end| name.ends_with(end));
         if !moving && !name.starts_with(BESIDE) && !BY_ITSELF.iter().any(|of| name.starts_with(of)) {
             // Of several lines all.
@@ -87,7 +94,9 @@ fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, Values> {
     for (netns, text) in of("net/snmp") {
         all.entry(netns).or_default().extend(of_snmp(text));
     }
-    let own = of("sysctl").find(|(netns, _)| netns.is_none()).map(|(_, text)| sysctls(text));
+    let own = of("sysctl")
+        .find(|(netns, _)| netns.is_none())
+        .map(|(_, text)| sysctls(text));
     for (netns, text) in of("sysctl") {
         let to = all.entry(netns).or_default();
         // Of another one only what differs is told.
@@ -169,7 +178,11 @@ mod tests {
         let own = "net.ipv4.ip_forward = 0\nnet.ipv4.tcp_sack = 1\nnet.netfilter.nf_conntrack_count = 4\n";
         let own_end = own.replace("count = 4", "count = 9");
         let of = capture(&[
-            ("addresses", Start, "netns=7 ifindex=2 address=10.0.0.1/24\nnetns=7 ifindex=1 address=127.0.0.1/8\n"),
+            (
+                "addresses",
+                Start,
+                "netns=7 ifindex=2 address=10.0.0.1/24\nnetns=7 ifindex=1 address=127.0.0.1/8\n",
+            ),
             ("sysctl", Start, own),
             ("sysctl", End, &own_end),
             ("netns/7/sysctl", Start, "# what differs\nnet.ipv4.ip_forward = 1\n"),
@@ -177,7 +190,10 @@ mod tests {
             ("netns/7/sysctl", End, "# what differs\nnet.ipv4.tcp_sack = 0\n"),
         ]);
         let seven = |name: &str, v: &str| format!("Some(7) [\"10.0.0.1\"] {name} {v}");
-        assert_eq!(said(&of), [seven("net.ipv4.ip_forward", "1 0"), seven("net.ipv4.tcp_sack", "1 0")]);
+        assert_eq!(
+            said(&of),
+            [seven("net.ipv4.ip_forward", "1 0"), seven("net.ipv4.tcp_sack", "1 0")]
+        );
     }
 
     #[test]

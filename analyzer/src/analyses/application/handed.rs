@@ -161,7 +161,10 @@ impl<'f> Handed<'f> {
     /// What its process asked where, for one answer alone: by times.
     pub(super) fn whom(&self, facts: &Facts, r: &TurnaroundRow) -> Option<(&str, &'f ResponseRow)> {
         let process = facts.process(r.sender_pid);
-        let e = self.of.get(&process)?.get(self.best(process, r, 0, &FxHashSet::default())?)?;
+        let e = self
+            .of
+            .get(&process)?
+            .get(self.best(process, r, 0, &FxHashSet::default())?)?;
         Some((self.names.get(e.to)?.as_str(), e.response?))
     }
 

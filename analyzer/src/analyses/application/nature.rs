@@ -24,7 +24,14 @@ const MOST: usize = 2_000;
 const HOPS: usize = 4;
 /// Of each turnaround so much was asleep, in one of these calls.
 const ASLEEP: f64 = 0.9;
-const AT_REST: [&str; 6] = ["clock_nanosleep", "nanosleep", "epoll_wait", "epoll_pwait", "poll", "select"];
+const AT_REST: [&str; 6] = [
+    "clock_nanosleep",
+    "nanosleep",
+    "epoll_wait",
+    "epoll_pwait",
+    "poll",
+    "select",
+];
 
 /// Answers that are set apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +42,8 @@ pub struct Nature {
     pub n: u64,
     /// Their median, ns.
     pub p50_ns: i64,
+    /// The longest, ns.
+    pub max_ns: i64,
     /// All answers of that server, and their median, ns.
     pub all: u64,
     /// As said.
@@ -96,6 +105,7 @@ pub(super) fn nature<'f>(
         Nature {
             of: of.to_owned(),
             n: times.len() as u64,
+            max_ns: times.iter().copied().max().unwrap_or(0),
             p50_ns: Distribution::of(times, 0).p50_ns.unwrap_or(0),
             all,
             all_p50_ns,

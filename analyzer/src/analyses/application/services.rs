@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use super::cut::{least_of_slow, with_most};
 use super::parts::Part;
 use super::pools::{behind, solid};
-use super::cut::{least_of_slow, with_most};
 use super::sockets::{Role, Socket};
 use super::waited::{Waited, Waits};
 use crate::analyses::tcp::label;

@@ -63,13 +63,18 @@ pub(super) fn beyond(facts: &Facts, vain: &[&TurnRow]) -> Option<Beyond> {
         }
     }
     let none = |t: &TurnRow| t.end != TurnEnd::Answered && t.ready_ns.is_none();
-    let (to, mut turns) = by.into_iter().max_by_key(|(_, of)| of.iter().filter(|t| none(t)).count())?;
+    let (to, mut turns) = by
+        .into_iter()
+        .max_by_key(|(_, of)| of.iter().filter(|t| none(t)).count())?;
     turns.sort_by_key(|t| t.start_ns);
     let first = turns.iter().position(|t| none(t))?;
     let (before, since) = turns.split_at(first);
     let since_ns = since.first()?.start_ns;
     let unanswered = since.iter().filter(|t| none(t)).count();
-    let early = vain.iter().filter(|t| t.start_ns < since_ns.saturating_sub(BEFORE_NS)).count();
+    let early = vain
+        .iter()
+        .filter(|t| t.start_ns < since_ns.saturating_sub(BEFORE_NS))
+        .count();
     if unanswered < FEWEST || before.len() < FEWEST || early.saturating_mul(BUT) > vain.len() {
         return None;
     }

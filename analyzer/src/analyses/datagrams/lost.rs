@@ -162,7 +162,9 @@ fn is_a_stream(facts: &Facts, of: &[&TurnRow]) -> bool {
             let Some(beat) = nearest_rank(&mut gaps.clone(), 50).filter(|_| gaps.len() >= BEATS) else {
                 return false;
             };
-            let on = gaps.iter().filter(|g| g.abs_diff(beat) * REGULAR <= beat.unsigned_abs());
+            let on = gaps
+                .iter()
+                .filter(|g| g.abs_diff(beat) * REGULAR <= beat.unsigned_abs());
             on.count() * 5 >= gaps.len() * 4
         })
 }

@@ -41,11 +41,11 @@ mod vain;
 
 pub use alone::Alone;
 pub use beside::Beside;
+pub use beyond::Beyond;
 pub use ceased::{Ceased, Ports};
 pub use copies::Copied;
 pub use lost::Lost;
 pub use meanwhile::Pause;
-pub use beyond::Beyond;
 pub use onward::Onward;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};

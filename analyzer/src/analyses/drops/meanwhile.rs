@@ -13,8 +13,8 @@ use super::reasons::OTHERHOST;
 use crate::analyses::went::Went;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::drops::NOT_FORWARDED;
+use crate::reconstruct::drops::tables::DropRow;
 use crate::routes::Flap;
 use crate::settings::changed::{Change, FORWARD};
 

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use aside::Asides;
+use rustc_hash::FxHashMap;
 
-use crate::analyses::opens::aside::beside_work;
-use crate::analyses::opens::{checking, scanning};
 use crate::analyses::{Outcome, reasons};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::drops::{CHECKSUM, in_words};
-use crate::reconstruct::whose::{Carries, Whose};
+use crate::reconstruct::whose::Whose;
 use crate::reconstruct::xmits::NOQUEUE;
 
 mod answered;
 mod arp;
+mod aside;
 mod by_counter;
 mod came_back;
 mod clash;
@@ -171,19 +171,10 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<(String
     one.then(|| (route.clone(), Some(*netns).filter(|_| routes.len() == 1)))
 }
 
-/// Connections whose end nobody waits for: they are not known to have sent anything else, and nothing else of theirs was dropped.
-fn idle_ones(facts: &Facts) -> FxHashSet<ConnectionId> {
-    let others = facts.drops.iter().filter_map(|d| d.owner);
-    let others = others.filter(|o| o.carries != Carries::Fin);
-    let others: FxHashSet<ConnectionId> = others.filter_map(|o| o.connection).collect();
-    let idle = facts.connections.iter().filter(|r| r.bytes_out == 0);
-    idle.map(|r| r.connection).filter(|c| !others.contains(c)).collect()
-}
-
 /// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
 fn own(facts: &Facts, groups: &mut [Group]) {
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let (mut whose, mut checks, mut aside, mut one_way, mut idle) = (None, None, None, None, None);
+    let (mut whose, mut aside) = (None, None);
     for group in groups.iter_mut().filter(lost).take(OWNED) {
         let is_of = |d: &&DropRow| {
             (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
@@ -238,39 +229,20 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);
-        let of = |all: &FxHashSet<ConnectionId>| {
-            let connections = rows.iter().filter_map(|r| r.owner?.connection);
-            connections.filter(|c| all.contains(c)).count() as u64
-        };
         // Who sends on and waits for no answer misses none that a socket had no room for.
         if group.reason == reasons::SOCKET_FULL {
-            let one_way = one_way.get_or_insert_with(|| OneWay::of(facts));
-            group.one_way = rows.iter().filter(|r| one_way.sent(r)).count() as u64;
+            let aside = aside.get_or_insert_with(|| Asides::of(facts));
+            group.one_way = rows.iter().filter(|r| aside.asks_nothing(r)).count() as u64;
         }
         // What is refused because nobody is there; not what a queue or a socket had no room for.
         let nobody = NOBODY.contains(&group.reason.as_str())
             || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
         if nobody {
-            let checks = checks.get_or_insert_with(|| checking(facts));
+            let aside = aside.get_or_insert_with(|| Asides::of(facts));
             if group.reason == reasons::UNRESOLVED {
-                group.checks = of(checks);
+                group.checks = aside.checks(&rows);
             }
-            let aside = aside.get_or_insert_with(|| {
-                let mut all = beside_work(facts);
-                all.extend(scanning(facts));
-                all.extend(checks.iter());
-                all
-            });
-            let one_way = one_way.get_or_insert_with(|| OneWay::of(facts));
-            let idle = idle.get_or_insert_with(|| idle_ones(facts));
-            let theirs = |r: &&&DropRow| {
-                let owner = r.owner.filter(|o| o.connection.is_some_and(|c| aside.contains(&c)));
-                // That it carries nothing its own length tells, however certain it is whose it was.
-                let end = r.owner.filter(|o| o.carries == Carries::Fin);
-                let end = end.and_then(|o| o.connection).is_some_and(|c| idle.contains(&c));
-                owner.is_some() || end || one_way.sent(r)
-            };
-            group.aside = rows.iter().filter(theirs).count() as u64;
+            group.aside = rows.iter().filter(|r| aside.is(r)).count() as u64;
         }
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         group.owned = rows.len() as u64;

@@ -62,6 +62,12 @@ pub struct Failed {
     /// Nobody is known to have reached that end, and no event was lost that would say otherwise; of known processes.
     #[serde(skip)]
     pub nobody: bool,
+    /// When each began, ns since the start of the recording, in order, and how long that is; empty where events were lost.
+    #[serde(skip)]
+    pub times: Vec<i64>,
+    /// As said.
+    #[serde(skip)]
+    pub duration_ns: i64,
     /// Nothing was lost while any of them lasted.
     pub sure: bool,
 }
@@ -92,11 +98,15 @@ pub(super) fn under_way(r: &OpenRow, usual: &Usual) -> bool {
     r.end == OpenEnd::Waiting && !again && soon
 }
 
+/// Most times kept of a group.
+const TIMES: usize = 10_000;
+
 /// End, by an ICMP message, where to, whose, unsure: what events were lost of does not put the others in doubt.
 type Key = (OpenEnd, bool, String, String, bool);
 
 pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (Vec<Failed>, Vec<Scan>) {
     let (opens, answers) = (&facts.opens, after_udp::Answers::of(facts));
+    let start = facts.capture.start_ns.unwrap_or(0);
     let mut groups: BTreeMap<Key, Failed> = BTreeMap::new();
     let unknown = translated::Unknown::of(facts);
     let (checks, asides) = (checks::checks(facts), asides(facts));
@@ -137,6 +147,8 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             twice: None,
             before: None,
             nobody: asides.nobody(r),
+            times: vec![],
+            duration_ns: facts.capture.duration_ns,
             sure,
         });
         // Of the group all are, or none.
@@ -144,6 +156,9 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         group.aside = group.aside.take().filter(|_| asides.of(r).is_some());
         group.nobody &= asides.nobody(r);
         group.attempts += 1;
+        if facts.gaps.is_empty() && group.times.len() < TIMES {
+            group.times.push(r.start_ns.saturating_sub(start));
+        }
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));
         group.longest_ns = group.longest_ns.max(r.total_ns());
         group.after_udp += u64::from(answers.before(r));

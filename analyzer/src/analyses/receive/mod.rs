@@ -25,9 +25,9 @@ mod low_water;
 mod read_of;
 mod readers;
 mod small_reads;
-mod uneven;
 #[cfg(test)]
 mod tests;
+mod uneven;
 
 pub use blamed::{BLAMED, Blamed};
 pub use busy_with::BusyWith;

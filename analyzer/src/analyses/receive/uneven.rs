@@ -16,7 +16,6 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::receive::tables::RxRow;
 
-
 /// What lies so long is late, ns; and what all of a quick reader's is read within.
 const LATE_NS: i64 = 50_000_000;
 const QUICK_NS: i64 = 10_000_000;
@@ -48,8 +47,6 @@ pub struct Uneven {
     pub quick_units: u64,
     /// As said.
     pub quick_longest_ns: i64,
-    /// Readers say something on these connections, as workers do when they are done.
-    pub answers: bool,
 }
 
 #[derive(Default)]
@@ -65,12 +62,18 @@ pub(super) fn uneven(facts: &Facts, units: &Units<'_, RxRow>) -> Option<Uneven> 
         let row = r.connection.and_then(|c| facts.connections.get(c.0 as usize));
         let end = row.and_then(|row| Some((row.daddr?, row.dport)));
         if let (Some((ip, port)), Some(c), Some(_), true) = (end, r.connection, r.rcvq_ns, r.pid > 0) {
-            let of = by.entry((ip.to_canonical(), port, r.task)).or_default().entry(c).or_default();
+            let of = by
+                .entry((ip.to_canonical(), port, r.task))
+                .or_default()
+                .entry(c)
+                .or_default();
             of.bytes = of.bytes.saturating_add(r.bytes.unwrap_or(0).into());
             of.rows.push(r);
         }
     }
-    let found = by.into_iter().filter_map(|((ip, port, _), of)| one(facts, (ip, port), &of));
+    let found = by
+        .into_iter()
+        .filter_map(|((ip, port, _), of)| one(facts, (ip, port), &of));
     found.max_by_key(|u| u.units.0)
 }
 
@@ -92,11 +95,19 @@ fn one(facts: &Facts, (ip, port): (IpAddr, u16), of: &BTreeMap<ConnectionId, Rea
         n >= QUICK && longest(r) < QUICK_NS && small(r)
     };
     let quick: Vec<(&ConnectionId, &Reader<'_>)> = of.iter().filter(|(_, r)| meanwhile(r)).collect();
-    if quick.is_empty() {
+    let speaks = |(c, _): &(&ConnectionId, &Reader<'_>)| {
+        let out = facts.connections.get(c.0 as usize).map_or(0, |row| row.bytes_out);
+        out > 0
+    };
+    // Workers say something there when they are done; who only listens is slow for its own reasons.
+    if quick.is_empty() || !late.iter().all(speaks) {
         return None;
     }
     let name = |(c, r): &(&ConnectionId, &Reader<'_>)| {
-        let first = r.rows.first().map_or_else(String::new, |r| format!("{}/{}", r.task.text(), r.pid));
+        let first = r
+            .rows
+            .first()
+            .map_or_else(String::new, |r| format!("{}/{}", r.task.text(), r.pid));
         let at = facts.connections.get(c.0 as usize).and_then(|row| row.saddr);
         at.map_or(first.clone(), |at| format!("{first} at {at}"))
     };
@@ -108,20 +119,18 @@ fn one(facts: &Facts, (ip, port): (IpAddr, u16), of: &BTreeMap<ConnectionId, Rea
     let waited = all().filter_map(|r| r.rcvq_ns).fold(0i64, i64::saturating_add);
     let most = calls.into_iter().max_by_key(|(_, ns)| *ns);
     let most = most.filter(|(_, ns)| ns.saturating_mul(2) >= waited);
-    let speaks = |(c, r): &(&ConnectionId, &Reader<'_>)| {
-        let out = facts.connections.get(c.0 as usize).map_or(0, |row| row.bytes_out);
-        out > 0 && !r.rows.is_empty()
-    };
     let start = facts.capture.start_ns.unwrap_or(0);
     Some(Uneven {
         of: std::net::SocketAddr::new(ip, port).to_string(),
-        units: (all().count() as u64, late.iter().map(|(_, r)| r.rows.len() as u64).sum()),
+        units: (
+            all().count() as u64,
+            late.iter().map(|(_, r)| r.rows.len() as u64).sum(),
+        ),
         longest_ns: late.iter().map(|(_, r)| longest(r)).max().unwrap_or(0),
         first_ns: from.saturating_sub(start),
         asleep_in: most.map_or_else(String::new, |(call, _)| call.text().into_owned()),
         quick_units: quick.iter().map(|(_, r)| r.rows.len() as u64).sum(),
         quick_longest_ns: quick.iter().map(|(_, r)| longest(r)).max().unwrap_or(0),
-        answers: late.iter().all(speaks),
         late: late.iter().map(name).collect(),
         quick: quick.iter().map(name).collect(),
     })

@@ -302,7 +302,11 @@ fn both(a: &Application, s: Option<&Answered>, c: &Awaited) -> (Tone, String) {
         counted(c.connections, "connection", "connections"),
         weak(&c.response, c.solid, c.less_certain),
     );
-    let said = by_server(a).into_iter().chain(most_of_it(a)).chain(apart(a)).chain(nature(a));
+    let said = by_server(a)
+        .into_iter()
+        .chain(most_of_it(a))
+        .chain(apart(a))
+        .chain(nature(a));
     let said: Vec<String> = said.collect();
     let head = said.iter().fold(head, |head, said| format!("{head}; {said}"));
     let slow = format!("of the slowest 1 % ({})", c.slowest);

@@ -3,7 +3,7 @@
 use super::aside::aside;
 use super::evidence::from;
 use super::sentences::{counted, duration, moment};
-use super::spells::listed;
+use super::spells::{listed, spells_or_all_along};
 use super::{OPEN_NOTICE_NS, listens};
 use crate::analyses::opens::{Failed, Only, Scan, Twice};
 use crate::reconstruct::opens::tables::FIRST_SYN_NS;
@@ -87,13 +87,18 @@ pub(super) fn what(f: &Failed) -> String {
         }
         "given_up" if early => format!("{of} {} given up by the program after {longest}", was(f.attempts)),
         "refused" => {
-            let since = f.unheard.as_ref().map_or_else(String::new, listens::unheard);
+            let since =
+                (f.unheard.as_ref()).map_or_else(|| spells_or_all_along(&f.times, f.duration_ns), listens::unheard);
             format!("{of} {} refused{since}", was(f.attempts))
         }
         "timed_out" => format!("{of} timed out{error}, after {longest}"),
         "unreachable" => format!("{of} found no route{error}"),
         "no_port" => format!("{of} found no free local port{error}"),
-        "given_up" => format!("{of} had no answer and {} given up, after {longest}", was(f.attempts)),
+        "given_up" => format!(
+            "{of} had no answer and {} given up, after {longest}{}",
+            was(f.attempts),
+            spells_or_all_along(&f.times, f.duration_ns)
+        ),
         "waiting" => format!("{of} had no answer when the recording ended, for {longest}"),
         _ => format!("{of} failed{error}"),
     };

@@ -275,7 +275,10 @@ fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
         false => (there(v), again(v)),
     };
     let said = [Some(first), so, asked_on::beside(v), pause(v), third, last];
-    let said = said.into_iter().chain([asked_on::onward(v), asked_on::beyond(v)]).flatten();
+    let said = said
+        .into_iter()
+        .chain([asked_on::onward(v), asked_on::beyond(v)])
+        .flatten();
     said.collect::<Vec<_>>().join("; ")
 }
 

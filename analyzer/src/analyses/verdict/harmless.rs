@@ -12,6 +12,8 @@ use crate::reconstruct::xmits::NOQUEUE;
 pub(super) const FEW: u64 = 2;
 /// So many of a queue that is full.
 const NOW_AND_THEN: u64 = 5;
+/// So many without data that a queue of which nothing is known refused.
+const OF_ONE_GONE: u64 = 20;
 /// Packets whose neighbour did not answer: so many are more than somebody's try.
 const MANY: u64 = 100;
 /// Beginnings of what is said of a drop by a rule that is nothing else.
@@ -111,11 +113,19 @@ pub(super) fn harmless(d: &Drops, lost: &[Group]) -> bool {
         let down = g.qdisc.as_deref() == Some(NOQUEUE);
         g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
     };
+    // A host that is gone sends on by a device that is down; what asks for nothing there is missed by nobody.
+    let gone = |g: &Group| {
+        let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NOQUEUE);
+        let asks = g.of.iter().any(|l| l.carries == "syn" || l.carries == "data");
+        // Of devices of one name it is not known which.
+        let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.count < OF_ONE_GONE;
+        (down && g.count < MANY || unknown) && !asks && whole(g)
+    };
     let full: u64 = all().filter(|g| queued(g)).map(|g| g.count).sum();
     all().all(|g| {
         let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
         let few = full <= NOW_AND_THEN && queued(g);
         let rate = g.finds_rate.is_some() || g.line_full.is_some();
-        noise || few || by_rule(g) || told(g) || rate || all_along(g) || sent_one_way(g)
+        noise || few || by_rule(g) || told(g) || rate || all_along(g) || sent_one_way(g) || gone(g)
     })
 }

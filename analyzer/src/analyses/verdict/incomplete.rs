@@ -99,7 +99,8 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
                 .is_some_and(|(ip, _)| ip.trim_matches(['[', ']']) == a.client)
         };
         let apart = server.apart.iter().find(theirs).map(|a| a.max_ns);
-        server.response.max_ns.max(apart)
+        let nature = server.nature.iter().map(|n| n.max_ns).max();
+        server.response.max_ns.max(apart).max(nature)
     };
     let late = |u: &&Unanswered| {
         let open = u.until == "recording";

@@ -99,9 +99,9 @@ mod whose;
 mod windows;
 
 pub(crate) use accepts::herd;
-pub(crate) use changed::with_the_changes;
 #[cfg(test)]
 pub(in crate::analyses) use black_hole::black_hole;
+pub(crate) use changed::with_the_changes;
 pub(crate) use given_up::hedged;
 pub use line::{Line, Tone, order};
 #[cfg(test)]
@@ -314,8 +314,7 @@ pub fn answer(
         ),
         Line {
             names_cause: circling.is_some()
-                || (drops.findings())
-                    .is_some_and(|d| drops::names_cause(d) || harmless::lacked(d, drops_line.tone)),
+                || (drops.findings()).is_some_and(|d| drops::names_cause(d) || harmless::lacked(d, drops_line.tone)),
             ..in_words(drops_line, Some(dropped.join("; ")))
         },
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),

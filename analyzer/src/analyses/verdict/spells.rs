@@ -177,6 +177,9 @@ pub(super) fn listed(of: &[String]) -> String {
     }
 }
 
+/// Within one part in so many of both ends of the recording.
+const EDGE: i64 = 10;
+
 /// When these were, where that is a small part of the recording, a few bursts of it, or the end of it. Times in order, since its start.
 pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
     let (Some(from), Some(to)) = (times.first(), times.last()) else {
@@ -214,6 +217,20 @@ pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
                 )
             }),
         },
+    }
+}
+
+/// The same, or that they were from the begin of the recording to its end: no news.
+pub(super) fn spells_or_all_along(times: &[i64], duration_ns: i64) -> String {
+    let said = spells(times, duration_ns);
+    let edge = duration_ns / EDGE;
+    let all_along = match times {
+        [first, .., last] => *first <= edge && *last >= duration_ns.saturating_sub(edge) && times.len() >= MANY,
+        _ => false,
+    };
+    match said.is_empty() && all_along {
+        true => ", throughout the recording".to_owned(),
+        false => said,
     }
 }
 

@@ -21,12 +21,8 @@ pub(super) fn words(u: &Uneven) -> String {
         "" => String::new(),
         call => format!(", while it slept in {call} or was at work"),
     };
-    let why = match u.answers {
-        true => "work is handed out ahead to who is busy, while others are free, as with a prefetch of more than one (inferred)",
-        false => "what it sends is not the reason, but what these readers do meanwhile (inferred)",
-    };
     format!(
-        "what {} sends lay unread for up to {} at {} ({} of {} units for 50 ms or longer, the first at {}{asleep}), while {} read all of {} within {}: {why}",
+        "what {} sends lay unread for up to {} at {} ({} of {} units for 50 ms or longer, the first at {}{asleep}), while {} read all of {} within {}: work is handed out ahead to who is busy, while others are free, as with a prefetch of more than one (inferred)",
         u.of,
         duration(u.longest_ns),
         some(&u.late),

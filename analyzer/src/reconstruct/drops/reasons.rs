@@ -216,12 +216,7 @@ pub(super) const RULES: &[Rule] = &[
         Some(false),
         "reverse path filter: the route back to its source leads elsewhere (rp_filter)",
     ),
-    rule(
-        "IP_INADDRERRORS",
-        "",
-        Some(false),
-        NOT_FORWARDED,
-    ),
+    rule("IP_INADDRERRORS", "", Some(false), NOT_FORWARDED),
     rule(
         "IP_LOCAL_SOURCE",
         "",

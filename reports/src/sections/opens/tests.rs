@@ -25,6 +25,8 @@ fn each_group_is_a_row() {
             twice: None,
             before: None,
             nobody: false,
+            times: vec![],
+            duration_ns: 0,
             back: None,
             end: "no_port",
             error: Some("EADDRNOTAVAIL"),

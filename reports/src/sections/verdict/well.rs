@@ -14,7 +14,10 @@ pub fn well(answers: &Answers) -> Option<String> {
         return None;
     };
     // Attempts that somebody may have missed, and what had no answer, are failures, whatever came of them.
-    let missed = answers.verdict.iter().any(|line| line.subject == "opens" && line.tone == Tone::Notice && !line.minor);
+    let missed = answers
+        .verdict
+        .iter()
+        .any(|line| line.subject == "opens" && line.tone == Tone::Notice && !line.minor);
     if missed || !a.unanswered.is_empty() || !a.given_up.is_empty() {
         return None;
     }
@@ -25,6 +28,9 @@ pub fn well(answers: &Answers) -> Option<String> {
     ];
     let said: Vec<String> = said.into_iter().flatten().collect();
     (!said.is_empty()).then(|| {
-        format!("Nothing is known to have failed that anybody waited for ({})", said.join(", "))
+        format!(
+            "Nothing is known to have failed that anybody waited for ({})",
+            said.join(", ")
+        )
     })
 }
