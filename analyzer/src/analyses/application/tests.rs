@@ -23,6 +23,7 @@ mod left_unread;
 mod limits;
 mod long_work;
 mod metered;
+mod nature;
 mod one_line;
 mod others;
 mod patience;

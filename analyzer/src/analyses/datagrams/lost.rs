@@ -154,19 +154,27 @@ fn is_a_stream(facts: &Facts, of: &[&TurnRow]) -> bool {
             sends.entry(t.pid).or_default().push(t.start_ns);
         }
     }
-    sends.len() == threads.len()
-        && sends.values_mut().all(|of| {
-            of.sort_unstable();
-            let gaps = of.iter().zip(of.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a));
-            let gaps: Vec<i64> = gaps.collect();
-            let Some(beat) = nearest_rank(&mut gaps.clone(), 50).filter(|_| gaps.len() >= BEATS) else {
-                return false;
-            };
-            let on = gaps
-                .iter()
-                .filter(|g| g.abs_diff(beat) * REGULAR <= beat.unsigned_abs());
-            on.count() * 5 >= gaps.len() * 4
-        })
+    for of in sends.values_mut() {
+        of.sort_unstable();
+    }
+    let on_beat = |t: &&&TurnRow| {
+        let sends = sends.get(&t.pid).map_or(&[][..], Vec::as_slice);
+        let gaps = sends
+            .iter()
+            .zip(sends.iter().skip(1))
+            .map(|(a, b)| b.saturating_sub(*a));
+        let mut gaps: Vec<i64> = gaps.collect();
+        let at = sends.partition_point(|s| *s < t.start_ns);
+        let around = [
+            at.checked_sub(1).and_then(|n| gaps.get(n).copied()),
+            gaps.get(at).copied(),
+        ];
+        let beat = nearest_rank(&mut gaps, 50).filter(|_| gaps.len() >= BEATS);
+        let near = |gap: i64, beat: i64| gap.abs_diff(beat).saturating_mul(REGULAR) <= beat.unsigned_abs();
+        beat.is_some_and(|beat| around.into_iter().all(|gap| gap.is_some_and(|gap| near(gap, beat))))
+    };
+    // The lost ones are of it, too.
+    of.iter().filter(on_beat).count() * 5 >= of.len() * 4
 }
 
 /// How many of these were asked again by the same socket, and when; the most times that one was.

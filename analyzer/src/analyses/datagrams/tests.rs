@@ -1,6 +1,7 @@
 //! A real recording against what its programs saw (sample-data/datagrams).
 
 mod alone;
+mod beyond;
 mod ceased;
 mod lost;
 mod onward;

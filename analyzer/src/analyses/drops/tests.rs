@@ -1,9 +1,11 @@
 mod around;
 mod arp;
+mod asides;
 pub(super) mod causes;
 mod forgotten;
 mod fragments;
 mod full;
+mod line_full;
 mod meanwhile;
 mod membership;
 mod noise;

@@ -1,4 +1,5 @@
 mod low_water;
+mod uneven;
 
 use super::{BLAMED, EXAMPLES, Receive};
 use crate::Confidence::{self, Certain, Weak};

@@ -106,6 +106,7 @@ fn receive(rcvq: i64) -> Receive {
         low_water: None,
         busy_with: None,
         small_reads: None,
+        uneven: None,
         holes: vec![],
         worst: vec![],
         lacks: vec![],

@@ -122,3 +122,11 @@ fn a_pause_without_requests_is_none() {
     all.extend((0..20).map(|n| (5, n * 10, n * 10 + 1)));
     assert_eq!(stood(&all), []);
 }
+
+/// Each 150 ms one more asks and is answered at once, with two others, while three of before wait on.
+#[test]
+fn what_is_asked_then_and_answered_at_once_did_not_wait() {
+    let mut all: Vec<(u32, i64, i64)> = (4..7).map(|c| (c, 1, 3_000 + 300 * i64::from(c))).collect();
+    all.extend((0..12).flat_map(|n| (0..3).map(move |c| (c, n * 150 + 149, n * 150 + 150))));
+    assert_eq!(stood(&all), []);
+}

@@ -104,3 +104,34 @@ fn what_is_no_question_is_none() {
     assert_eq!((lost(&f)[0].sends, lost(&f)[0].again, lost(&f)[0].times), (1, None, 1));
     assert_eq!(line(&answer(&f)).tone, Tone::Notice);
 }
+
+/// A game sends at a beat, whatever is answered: the next of as many bytes is none that was asked again.
+#[test]
+fn what_is_sent_at_a_beat_is_not_asked_again() {
+    let mut f = facts(true);
+    // Each eighth of those sent each 100 ms is dropped, and none is in between.
+    f.drops.clear();
+    f.udp_turns.retain(|t| t.bytes == 200);
+    f.tx.retain(|t| f.udp_turns.iter().any(|u| u.skb_id == Some(t.skb_id)));
+    for n in (4..100).step_by(8) {
+        let t = &mut f.udp_turns[n];
+        (t.there, t.landed) = (None, 0);
+        (t.end, t.ready_ns, t.read_ns) = (TurnEnd::AskedAgain, None, None);
+        f.drops.push(DropRow {
+            skb_id: t.skb_id,
+            owner: Some(Owner {
+                connection: None,
+                carries: Carries::Datagram,
+                task: Name::new(b"wlc"),
+                pid: 7,
+                confidence: Confidence::Strong,
+            }),
+            ..crate::testing::drop_at(t.start_ns + 10)
+        });
+    }
+    let found = lost(&f);
+    assert_eq!(
+        (found[0].sends, found[0].of, found[0].again, found[0].times),
+        (12, 100, None, 1)
+    );
+}

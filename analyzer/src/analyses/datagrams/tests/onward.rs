@@ -10,14 +10,14 @@ use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
 
-const MS: i64 = 1_000_000;
-const US: i64 = 1_000;
+pub(super) const MS: i64 = 1_000_000;
+pub(super) const US: i64 = 1_000;
 /// The sockets of dnsmasq for askers, for its own questions, and of named.
 const ASKED: u32 = 0;
 const OWN: u32 = 1;
 const NAMED: u32 = 2;
 
-fn socket(f: &mut Facts, pid: i32, task: &'static [u8], local: &str, served: bool) -> u32 {
+pub(super) fn socket(f: &mut Facts, pid: i32, task: &'static [u8], local: &str, served: bool) -> u32 {
     let n = f.udp_sockets.len() as u32;
     let mut s = SocketRow::begin(0xff00 + u64::from(n), 0);
     (s.pid, s.task, s.served, s.connected) = (pid, Name::new(task), served, !served);
@@ -27,7 +27,7 @@ fn socket(f: &mut Facts, pid: i32, task: &'static [u8], local: &str, served: boo
 }
 
 /// Sent from a socket to another one, where its thread reads it 10 us later.
-fn turn(f: &mut Facts, from: u32, pid: i32, to: u32, at: i64) -> &mut TurnRow {
+pub(super) fn turn(f: &mut Facts, from: u32, pid: i32, to: u32, at: i64) -> &mut TurnRow {
     let skb = SkbId(f.rx.len() as u32);
     f.rx.push(RxRow {
         skb_id: skb,
@@ -44,12 +44,12 @@ fn turn(f: &mut Facts, from: u32, pid: i32, to: u32, at: i64) -> &mut TurnRow {
     f.udp_turns.last_mut().unwrap()
 }
 
-fn answered(t: &mut TurnRow, after: i64) {
+pub(super) fn answered(t: &mut TurnRow, after: i64) {
     (t.ready_ns, t.read_ns) = (Some(t.start_ns + after), Some(t.start_ns + after));
     (t.end, t.end_ns) = (TurnEnd::Answered, t.start_ns + after);
 }
 
-fn in_vain(t: &mut TurnRow, ns: i64) {
+pub(super) fn in_vain(t: &mut TurnRow, ns: i64) {
     (t.awaited, t.gave_up, t.waited_ns) = (Awaited::Poll, true, ns);
     (t.end, t.end_ns, t.waited_in) = (TurnEnd::Closed, t.start_ns + ns, Name::new(b"poll"));
 }

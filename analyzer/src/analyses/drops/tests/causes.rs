@@ -202,7 +202,7 @@ fn left(f: &mut Facts, dev: &str, bytes: u64, during: std::ops::Range<i64>) {
 }
 
 /// One transfer of 10 MB loses so many packets.
-pub(super) fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
+pub(super) fn lossy(lost: u32, change: impl Fn(&mut Facts)) -> (Drops, Line) {
     let mut f = with("QDISC_DROP", "__dev_queue_xmit");
     f.connections = vec![ConnectionRow {
         bytes_out: 10_000_000,
@@ -229,7 +229,12 @@ pub(super) fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
     let lasts = (i64::from(lost) * 100 * MS).max(10_000 * MS);
     left(&mut f, "eth0", 11_000_000, 0..lasts);
     change(&mut f);
-    let (d, line) = told(&f);
+    told(&f)
+}
+
+/// Whether it finds its rate so.
+pub(super) fn transfer(lost: u32, change: impl Fn(&mut Facts)) -> (bool, Tone) {
+    let (d, line) = lossy(lost, change);
     let others = d.groups[0].finds_rate;
     // What is another's is told.
     let of_another = line

@@ -4,7 +4,7 @@ use netmortem_formats::capture::SnapshotWhen::{End, Start};
 
 use super::drop_row;
 use crate::analyses::drops::answer;
-use crate::analyses::verdict::Line;
+use crate::analyses::verdict::{Line, Tone};
 use crate::facts::{ConnectionId, Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::transmit::tables::TxRow;
@@ -153,4 +153,69 @@ fn frames_flooded_since_a_port_was_lost_are_told() {
     // Its carrier stayed; they still went by it.
     assert_eq!(of(0, "p3"), None);
     assert_eq!(of(2, "p24"), None);
+}
+
+/// What came for others to a host that forwarded at the start and does not at the end.
+#[test]
+fn a_host_that_no_longer_forwards_is_told() {
+    use crate::settings::changed::Change;
+    let with = |change: &dyn Fn(&mut Facts)| {
+        let mut f = facts(
+            "IP_INADDRERRORS",
+            "i0",
+            ["", "", "netns=7 name=i0\nnetns=8 name=o0\n", ""],
+        );
+        f.drops
+            .iter_mut()
+            .for_each(|d| d.why = crate::reconstruct::drops::NOT_FORWARDED);
+        f.changed = vec![Change {
+            netns: Some(7),
+            addresses: vec!["10.0.0.1".into(), "10.1.0.1".into()],
+            name: "net.ipv4.ip_forward".into(),
+            before: "1".into(),
+            after: "0".into(),
+        }];
+        change(&mut f);
+        f
+    };
+    let says = "the host of 10.0.0.1 and 10.1.0.1 no longer forwards: net.ipv4.ip_forward was switched from 1 to 0 in the recording, and what came there for others was dropped from 1.000 s on";
+    let f = with(&|_| {});
+    assert_eq!(found(&f).as_deref(), Some(says));
+    let l = line(&f);
+    assert!(
+        l.names_cause && l.headline.to_lowercase().starts_with(says),
+        "{}",
+        l.headline
+    );
+    // That it was changed is not said twice.
+    let others = crate::analyses::answer(&f).verdict;
+    assert!(others.iter().all(|l| l.subject != "settings"));
+    // Switched on; another namespace's; another cause.
+    assert_eq!(
+        found(&with(
+            &|f| (f.changed[0].before, f.changed[0].after) = ("0".into(), "1".into())
+        )),
+        None
+    );
+    assert_eq!(found(&with(&|f| f.changed[0].netns = Some(8))), None);
+    assert_eq!(found(&with(&|f| f.drops[2].why = "a rule or policy of nftables")), None);
+}
+
+#[test]
+fn what_else_was_changed_has_a_line_of_its_own() {
+    let mut f = facts("QDISC_DROP", "i0", ["", "", "", ""]);
+    f.changed = vec![crate::settings::changed::Change {
+        netns: Some(7),
+        addresses: vec![],
+        name: "net.ipv4.tcp_sack".into(),
+        before: "1".into(),
+        after: "0".into(),
+    }];
+    let lines = crate::analyses::answer(&f).verdict;
+    let last = lines.last().unwrap();
+    let says = "settings were changed in the recording: net.ipv4.tcp_sack from 1 to 0 (network namespace 7)";
+    assert_eq!(
+        (last.subject, last.tone, last.headline.as_str()),
+        ("settings", Tone::Notice, says)
+    );
 }

@@ -282,6 +282,19 @@ fn a_request_without_an_answer_is_told() {
     let ((tone, s), _) = of(MS);
     assert_eq!(tone, Tone::Ok);
     assert!(!s.contains("no answer"), "{s}");
+    // One soon left of a thousand that were answered.
+    let one_of = |n, waited_ns, until| {
+        let a = Application {
+            awaited: Some(awaited(vec![150_000; n], 60_000, 80_000, None)),
+            unanswered: vec![unanswered(waited_ns, until, 0)],
+            ..Application::default()
+        };
+        application(&a).0
+    };
+    assert_eq!(one_of(1_000, 1_502 * MS, "closed"), Tone::Notice);
+    assert_eq!(one_of(999, 1_502 * MS, "closed"), Tone::Bad);
+    assert_eq!(one_of(1_000, 2_502 * MS, "closed"), Tone::Bad);
+    assert_eq!(one_of(1_000, 1_502 * MS, "timed_out"), Tone::Bad);
     // Of one program, or most of one.
     let by = |tasks: &[&str]| {
         let of = |task: &&str| Unanswered {
