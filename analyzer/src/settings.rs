@@ -12,8 +12,8 @@ use netmortem_formats::{Capture, Endian};
 use crate::snapshots::{field, of_netns, words};
 
 pub mod cgroups;
-pub mod classes;
 pub mod changed;
+pub mod classes;
 pub mod devices;
 mod qdisc;
 #[cfg(test)]

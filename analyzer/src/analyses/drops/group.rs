@@ -34,6 +34,9 @@ pub struct Group {
     pub why: &'static str,
     /// Kind of the device's root qdisc, where a qdisc dropped and the snapshots name one.
     pub qdisc: Option<String>,
+    /// Several network namespaces have a device of that name: it is not known which dropped.
+    #[serde(skip)]
+    pub several: bool,
     /// Place of the first one in the view `drops`.
     pub first_drop: u64,
     /// Frees.

@@ -209,6 +209,7 @@ fn own(facts: &Facts, groups: &mut [Group]) {
             group.meanwhile = covered::covered(facts, group);
             group.covered = group.meanwhile.is_some();
         }
+        group.several = facts.routes.links.several(&group.dev);
         group.host = places::host(facts, &group.dev, &rows);
         group.forgotten = forgotten::forgotten(facts, group, &rows);
         group.sizes = sizes::sizes(facts, group);

@@ -8,6 +8,9 @@ use super::{OPEN_NOTICE_NS, listens};
 use crate::analyses::opens::{Failed, Only, Scan, Twice};
 use crate::reconstruct::opens::tables::FIRST_SYN_NS;
 
+/// So many have a time that tells.
+const MANY: usize = 10;
+
 /// One that nobody meant to fail, and that somebody may have missed.
 pub(super) fn unmeant(f: &Failed) -> bool {
     fails(f) && !nobodys(f)
@@ -54,6 +57,14 @@ fn meaning(mark: &str, why: &str) -> String {
     }
 }
 
+/// When these were, of more than a few.
+fn since_when(f: &Failed) -> String {
+    match f.times.len() {
+        MANY.. if f.duration_ns > 0 => spells_or_all_along(&f.times, f.duration_ns),
+        _ => String::new(),
+    }
+}
+
 pub(super) fn what(f: &Failed) -> String {
     let error = f.error.map_or_else(String::new, |e| format!(" ({e})"));
     if f.to.is_empty() {
@@ -87,8 +98,7 @@ pub(super) fn what(f: &Failed) -> String {
         }
         "given_up" if early => format!("{of} {} given up by the program after {longest}", was(f.attempts)),
         "refused" => {
-            let since =
-                (f.unheard.as_ref()).map_or_else(|| spells_or_all_along(&f.times, f.duration_ns), listens::unheard);
+            let since = f.unheard.as_ref().map_or_else(|| since_when(f), listens::unheard);
             format!("{of} {} refused{since}", was(f.attempts))
         }
         "timed_out" => format!("{of} timed out{error}, after {longest}"),
@@ -97,7 +107,7 @@ pub(super) fn what(f: &Failed) -> String {
         "given_up" => format!(
             "{of} had no answer and {} given up, after {longest}{}",
             was(f.attempts),
-            spells_or_all_along(&f.times, f.duration_ns)
+            since_when(f)
         ),
         "waiting" => format!("{of} had no answer when the recording ended, for {longest}"),
         _ => format!("{of} failed{error}"),

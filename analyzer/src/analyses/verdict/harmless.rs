@@ -118,7 +118,7 @@ pub(super) fn harmless(d: &Drops, lost: &[Group]) -> bool {
         let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NOQUEUE);
         let asks = g.of.iter().any(|l| l.carries == "syn" || l.carries == "data");
         // Of devices of one name it is not known which.
-        let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.count < OF_ONE_GONE;
+        let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.several && g.count < OF_ONE_GONE;
         (down && g.count < MANY || unknown) && !asks && whole(g)
     };
     let full: u64 = all().filter(|g| queued(g)).map(|g| g.count).sum();

@@ -51,7 +51,6 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
 }
 
 pub(super) fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over_ns: i64) -> Server {
-    let response = Distribution::of(values, 0);
     Server {
         worst: None,
         whole: None,
@@ -61,8 +60,8 @@ pub(super) fn server(name: &str, values: Vec<i64>, slow: Vec<Slow>, slowest_over
         server: name.into(),
         connections: 1,
         threads: 1,
-        paired: response.n,
-        response,
+        paired: values.len() as u64,
+        response: Distribution::of(values, 0),
         busy: 0.5,
         over_ns: slow.iter().map(|s| s.over_ns).sum(),
         slowest_over_ns,
