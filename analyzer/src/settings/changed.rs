@@ -23,13 +23,20 @@ const BY_ITSELF: [&str; 3] = [
     "net.core.netdev_rss_key",
     "net.netfilter.nf_log.",
 ];
+/// What the kernel sets itself when [`FORWARD`] is written (net/ipv4/devinet.c `inet_forward_change`).
+const WITH_FORWARD: [&str; 4] = [
+    "net.ipv4.conf.all.forwarding",
+    "net.ipv4.conf.default.forwarding",
+    "net.ipv4.conf.all.accept_redirects",
+    "net.ipv4.conf.default.accept_redirects",
+];
 /// First word of a text that says what differs from the recorder's own namespace.
 const BESIDE: char = '#';
 
 /// One setting of one network namespace.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Change {
-    /// Inode of the namespace; `None`: the recorder's own, whose inode is not known.
+    /// Inode of the namespace; `None`: the recorder's own.
     pub netns: Option<u64>,
     /// Some of its addresses.
     pub addresses: Vec<String>,
@@ -81,8 +88,8 @@ fn of_snmp(text: &[u8]) -> Values {
     of.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// What is known of each namespace at a time.
-fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, Values> {
+/// What is known of each namespace at a time, and what its own texts tell of that.
+fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, (Values, BTreeSet<String>)> {
     let of = |file: &'static str| {
         let all = capture.snapshots.iter().filter(move |s| s.when == at);
         all.filter_map(move |s| match of_netns(&s.what) {
@@ -90,9 +97,12 @@ fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, Values> {
             _ => None,
         })
     };
-    let mut all: BTreeMap<Option<u64>, Values> = BTreeMap::new();
+    let mut all: BTreeMap<Option<u64>, (Values, BTreeSet<String>)> = BTreeMap::new();
     for (netns, text) in of("net/snmp") {
-        all.entry(netns).or_default().extend(of_snmp(text));
+        let to = all.entry(netns).or_default();
+        let values = of_snmp(text);
+        to.1.extend(values.keys().cloned());
+        to.0.extend(values);
     }
     let own = of("sysctl")
         .find(|(netns, _)| netns.is_none())
@@ -100,8 +110,10 @@ fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, Values> {
     for (netns, text) in of("sysctl") {
         let to = all.entry(netns).or_default();
         // Of another one only what differs is told.
-        to.extend(own.clone().filter(|_| netns.is_some()).unwrap_or_default());
-        to.extend(sysctls(text));
+        to.0.extend(own.clone().filter(|_| netns.is_some()).unwrap_or_default());
+        let values = sysctls(text);
+        to.1.extend(values.keys().cloned());
+        to.0.extend(values);
     }
     all
 }
@@ -109,11 +121,17 @@ fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, Values> {
 /// All of them, the recorder's own namespace first.
 pub fn changed(capture: &Capture) -> Vec<Change> {
     let (before, after) = (known(capture, SnapshotWhen::Start), known(capture, SnapshotWhen::End));
-    let mut found = vec![];
-    for (netns, was) in &before {
-        let Some(is) = after.get(netns) else { continue };
+    let mut found: Vec<Change> = vec![];
+    for (netns, (was, told)) in &before {
+        let Some((is, told_after)) = after.get(netns) else {
+            continue;
+        };
+        let forward = is.get(FORWARD) != was.get(FORWARD);
         for (name, was) in was {
-            let now = is.get(name).filter(|is| *is != was);
+            // Most settings of the whole host are in no other namespace at all.
+            let of_all = netns.is_some() && !told.contains(name) && !told_after.contains(name);
+            let by_forward = forward && WITH_FORWARD.contains(&name.as_str());
+            let now = is.get(name).filter(|is| *is != was && !of_all && !by_forward);
             if let Some(now) = now.filter(|_| found.len() < MOST) {
                 found.push(Change {
                     netns: *netns,
@@ -150,67 +168,4 @@ fn addresses(capture: &Capture) -> BTreeMap<u64, BTreeSet<String>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use netmortem_formats::capture::Snapshot;
-
-    fn capture(texts: &[(&str, SnapshotWhen, &str)]) -> Capture {
-        let mut c = crate::testing::Script::new("6.18.44", &[]).capture();
-        let of = |(what, when, text): &(&str, SnapshotWhen, &str)| Snapshot {
-            what: (*what).to_owned(),
-            when: *when,
-            text: text.as_bytes().to_vec(),
-        };
-        c.snapshots = texts.iter().map(of).collect();
-        c
-    }
-
-    fn said(c: &Capture) -> Vec<String> {
-        let all = changed(c).into_iter();
-        all.map(|c| format!("{:?} {:?} {} {} {}", c.netns, c.addresses, c.name, c.before, c.after))
-            .collect()
-    }
-
-    use SnapshotWhen::{End, Start};
-
-    #[test]
-    fn what_another_namespace_sets_meanwhile_is_its_own() {
-        let own = "net.ipv4.ip_forward = 0\nnet.ipv4.tcp_sack = 1\nnet.netfilter.nf_conntrack_count = 4\n";
-        let own_end = own.replace("count = 4", "count = 9");
-        let of = capture(&[
-            (
-                "addresses",
-                Start,
-                "netns=7 ifindex=2 address=10.0.0.1/24\nnetns=7 ifindex=1 address=127.0.0.1/8\n",
-            ),
-            ("sysctl", Start, own),
-            ("sysctl", End, &own_end),
-            ("netns/7/sysctl", Start, "# what differs\nnet.ipv4.ip_forward = 1\n"),
-            // It has it as the recorder's own now.
-            ("netns/7/sysctl", End, "# what differs\nnet.ipv4.tcp_sack = 0\n"),
-        ]);
-        let seven = |name: &str, v: &str| format!("Some(7) [\"10.0.0.1\"] {name} {v}");
-        assert_eq!(
-            said(&of),
-            [seven("net.ipv4.ip_forward", "1 0"), seven("net.ipv4.tcp_sack", "1 0")]
-        );
-    }
-
-    #[test]
-    fn forwarding_is_known_by_its_counters_text_where_no_sysctl_was_read_at_the_end() {
-        let snmp = |n: u8| format!("Ip: Forwarding DefaultTTL InReceives\nIp: {n} 64 5\n");
-        let (on, off) = (snmp(1), snmp(2));
-        let of = capture(&[
-            ("sysctl", Start, "net.ipv4.ip_forward = 0\n"),
-            ("netns/7/sysctl", Start, "# what differs\nnet.ipv4.ip_forward = 1\n"),
-            ("netns/7/net/snmp", Start, &on),
-            ("netns/7/net/snmp", End, &off),
-            ("netns/8/net/snmp", Start, &on),
-            ("netns/8/net/snmp", End, &on),
-        ]);
-        assert_eq!(said(&of), ["Some(7) [] net.ipv4.ip_forward 1 0"]);
-        // A namespace of one time alone tells nothing.
-        let gone = capture(&[("netns/7/net/snmp", Start, &on), ("net/snmp", End, &off)]);
-        assert_eq!(said(&gone), Vec::<String>::new());
-    }
-}
+mod tests;

@@ -82,7 +82,7 @@ pub(crate) fn rows(capture: &Capture) -> (Vec<SnapshotRow>, usize) {
 pub static SNAPSHOTS: TableDef<SnapshotRow> = TableDef {
     name: "snapshots",
     meaning: "one row per line of what the recorder read of the host before and after the recording: routes, links, addresses, sockets (as ss -tiepm), \
-              qdiscs, neighbours, nics, sysctl (at the start only), files of /proc; docs/bundle.md says what the words of a line mean",
+              qdiscs, neighbours, nics, sysctl, files of /proc; docs/bundle.md says what the words of a line mean",
     columns: &[
         col!("what", "", Str, "list or text that it is of", |r, _| Cell::str(
             r.what.as_str()

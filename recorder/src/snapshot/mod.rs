@@ -111,6 +111,20 @@ pub fn take(when: SnapshotWhen, append: &mut dyn FnMut(&str, &[u8]) -> io::Resul
             Err(e) => texts.problem(format!("network namespace {}: {e}", space.inode)),
         }
     }
+    // At the end last: what is told of sockets and counters matters more where time is short.
+    for space in namespaces
+        .iter()
+        .take(MAX_NETNS)
+        .filter(|s| !s.own && when != SnapshotWhen::Start)
+    {
+        if started.elapsed() > PATIENCE {
+            break;
+        }
+        let (netns, sysctl) = (space.inode, sysctl.as_str());
+        texts
+            .of_namespaces
+            .extend(space.inside(move || sysctl_of(netns, sysctl)).ok());
+    }
     for module in modules().iter().filter(|m| !before.contains(m)) {
         texts.problem(format!("the kernel loaded its module {module} to answer"));
     }
@@ -206,16 +220,22 @@ fn visit(space: &Netns, when: SnapshotWhen, (owners, sysctl): (&Owners, &str), m
     t.judge("sockets", netns, done);
     if !space.own {
         t.of_namespaces.extend(proc::of_namespace(netns));
-        let beside = settings::sysctl_beside(sysctl);
-        t.of_namespaces
-            .push((format!("netns/{netns}/sysctl"), beside.into_bytes()));
         if when == SnapshotWhen::Start {
+            t.of_namespaces.push(sysctl_of(netns, sysctl));
             let devices = settings::sysctl_devices(&mut t.device_room);
             t.of_namespaces
                 .push((format!("netns/{netns}/{DEVICES}"), devices.into_bytes()));
         }
     }
     t
+}
+
+/// The settings of the namespace that the calling thread is in, by its inode.
+fn sysctl_of(netns: u64, own: &str) -> (String, Vec<u8>) {
+    (
+        format!("netns/{netns}/sysctl"),
+        settings::sysctl_beside(own).into_bytes(),
+    )
 }
 
 /// Where else an interface of this name is: namespaces, and its number there.

@@ -82,7 +82,8 @@ pub(super) fn nature<'f>(
             last = Some((to, ns));
         }
         let (to, ns) = last?;
-        let usual = long(to).is_some_and(|(_, p50)| ns <= p50.saturating_mul(TIMES));
+        // It asked nobody itself, also none that is not in the recording.
+        let usual = !waits.asked(t) && long(to).is_some_and(|(_, p50)| ns <= p50.saturating_mul(TIMES));
         (usual && rests(t)).then(|| to.to_owned())
     };
     let whose: Vec<Option<String>> = rows

@@ -201,6 +201,11 @@ impl<'f> Waits<'f> {
         Some((to, self.turnaround(r)?, r.response_ns()?))
     }
 
+    /// Whether its process asked anybody for it, as far as times tell.
+    pub(super) fn asked(&self, t: &TurnaroundRow) -> bool {
+        self.handed.whom(self.facts, t).is_some()
+    }
+
     /// What the threads of these waited for most, if that was most of their time.
     pub(super) fn waited(&self, rows: &[&TurnaroundRow]) -> Option<Waited> {
         self.waited_for(rows, &[])

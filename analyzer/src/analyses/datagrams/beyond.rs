@@ -15,8 +15,9 @@ use crate::facts::Facts;
 use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 
-/// Fewest of its questions without an answer, and with one before.
+/// Fewest of its questions without an answer, and with one before; and of those since then one in so many at least.
 const FEWEST: usize = 10;
+const PART: usize = 4;
 /// Of those who waited in vain all but one in so many began to after that.
 const BUT: usize = 10;
 /// They may have been sent so much earlier, ns.
@@ -57,7 +58,7 @@ pub(super) fn beyond(facts: &Facts, vain: &[&TurnRow]) -> Option<Beyond> {
     for t in facts.udp_turns.iter().filter(|t| facts.process(t.pid) == process) {
         let asks = socket(t.socket).is_some_and(|s| !s.served) && t.confidence.is_solid();
         // What may still come is no news.
-        let known = t.end != TurnEnd::Lost && t.end != TurnEnd::RecordingEnd;
+        let known = !matches!(t.end, TurnEnd::Lost | TurnEnd::RecordingEnd | TurnEnd::OtherThread);
         if let Some(to) = t.whither(&facts.udp_sockets).filter(|_| asks && known) {
             by.entry(to).or_default().push(t);
         }
@@ -75,7 +76,8 @@ pub(super) fn beyond(facts: &Facts, vain: &[&TurnRow]) -> Option<Beyond> {
         .iter()
         .filter(|t| t.start_ns < since_ns.saturating_sub(BEFORE_NS))
         .count();
-    if unanswered < FEWEST || before.len() < FEWEST || early.saturating_mul(BUT) > vain.len() {
+    let many = unanswered >= FEWEST && unanswered.saturating_mul(PART) >= since.len();
+    if !many || before.len() < FEWEST || early.saturating_mul(BUT) > vain.len() {
         return None;
     }
     let start = facts.capture.start_ns.unwrap_or(0);

@@ -157,21 +157,21 @@ fn is_a_stream(facts: &Facts, of: &[&TurnRow]) -> bool {
     for of in sends.values_mut() {
         of.sort_unstable();
     }
+    let with_beat = |of: &Vec<i64>| {
+        let gaps = of.iter().zip(of.iter().skip(1)).map(|(a, b)| b.saturating_sub(*a));
+        let gaps: Vec<i64> = gaps.collect();
+        let beat = nearest_rank(&mut gaps.clone(), 50).filter(|_| gaps.len() >= BEATS);
+        (gaps, beat)
+    };
+    let beats: BTreeMap<i32, (Vec<i64>, Option<i64>)> = sends.iter().map(|(pid, of)| (*pid, with_beat(of))).collect();
     let on_beat = |t: &&&TurnRow| {
-        let sends = sends.get(&t.pid).map_or(&[][..], Vec::as_slice);
-        let gaps = sends
-            .iter()
-            .zip(sends.iter().skip(1))
-            .map(|(a, b)| b.saturating_sub(*a));
-        let mut gaps: Vec<i64> = gaps.collect();
+        let (Some(sends), Some((gaps, Some(beat)))) = (sends.get(&t.pid), beats.get(&t.pid)) else {
+            return false;
+        };
         let at = sends.partition_point(|s| *s < t.start_ns);
-        let around = [
-            at.checked_sub(1).and_then(|n| gaps.get(n).copied()),
-            gaps.get(at).copied(),
-        ];
-        let beat = nearest_rank(&mut gaps, 50).filter(|_| gaps.len() >= BEATS);
-        let near = |gap: i64, beat: i64| gap.abs_diff(beat).saturating_mul(REGULAR) <= beat.unsigned_abs();
-        beat.is_some_and(|beat| around.into_iter().all(|gap| gap.is_some_and(|gap| near(gap, beat))))
+        let around = [at.checked_sub(1).and_then(|n| gaps.get(n)), gaps.get(at)];
+        let near = |gap: &i64| gap.abs_diff(*beat).saturating_mul(REGULAR) <= beat.unsigned_abs();
+        around.into_iter().all(|gap| gap.is_some_and(near))
     };
     // The lost ones are of it, too.
     of.iter().filter(on_beat).count() * 5 >= of.len() * 4

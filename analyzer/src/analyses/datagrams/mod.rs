@@ -231,8 +231,6 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
             InVain {
                 less_certain: less.get(key).copied().unwrap_or(0),
                 beside: beside::beside(facts, &by_thread, of).filter(|_| none),
-                beyond: beyond::beyond(facts, of).filter(|_| none && onward.is_empty()),
-                answered_before: answered_before(facts, of),
                 onward,
                 ..group
             }
@@ -240,6 +238,14 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
         .collect();
     found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
     found.truncate(GROUPS);
+    for g in &mut found {
+        let of = groups.values().find(|of| of.iter().any(|t| t.start_ns == g.first_ns));
+        let none = told && g.untaken == 0 && g.onward.is_empty();
+        if let Some(of) = of.filter(|_| none) {
+            g.beyond = beyond::beyond(facts, of);
+            g.answered_before = answered_before(facts, of);
+        }
+    }
     let perhaps = turns().filter(|(t, s)| t.awaited == Awaited::Perhaps && t.ready_ns.is_none() && !s.served);
     let perhaps: Vec<&TurnRow> = perhaps.map(|(t, _)| t).collect();
     let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
@@ -271,15 +277,28 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     })
 }
 
+/// Of those from the first in vain on, one in so many at least is.
+const SINCE: u64 = 4;
+
 /// Turns of the same names at the same place that were answered before the first of these.
 fn answered_before(facts: &Facts, of: &[&TurnRow]) -> u64 {
     let Some(first) = of.iter().min_by_key(|t| t.start_ns) else {
         return 0;
     };
-    let place = |t: &TurnRow| (t.task, t.there, t.whither(&facts.udp_sockets));
-    let theirs = facts.udp_turns.iter().filter(|t| place(t) == place(first));
-    let before = theirs.filter(|t| t.start_ns < first.start_ns && t.end == TurnEnd::Answered);
-    before.count() as u64
+    let to = first.whither(&facts.udp_sockets);
+    let like = |t: &&TurnRow| {
+        (t.task, t.there, t.end) == (first.task, first.there, TurnEnd::Answered) && t.whither(&facts.udp_sockets) == to
+    };
+    let (mut before, mut after) = (0u64, 0u64);
+    for t in facts.udp_turns.iter().filter(like) {
+        match t.start_ns < first.start_ns {
+            true => before += 1,
+            false => after += 1,
+        }
+    }
+    // One that is lost now and then is no change.
+    let many = (of.len() as u64).saturating_mul(SINCE) >= after;
+    if many { before } else { 0 }
 }
 
 /// The port of an end that takes any address of its host.

@@ -68,7 +68,7 @@ pub struct InVain {
     /// Where nothing ties what these asked to these: whom they asked in vain meanwhile, and not before; inferred.
     #[serde(skip)]
     pub beyond: Option<Beyond>,
-    /// Turns of its process there that were answered before the first of these, where none of as many was in vain.
+    /// Turns of programs of its name there that were answered before the first of these, where a good part of those behind it is in vain.
     #[serde(skip)]
     pub answered_before: u64,
     /// Begin of the first of these, ns since the start of the recording.

@@ -11,7 +11,7 @@ use super::unmissed::OneWay;
 use crate::analyses::opens::aside::beside_work;
 use crate::analyses::opens::{checking, scanning};
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::datagrams::tables::TurnRow;
+use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::OpenEnd;
 use crate::reconstruct::whose::Carries;
@@ -21,6 +21,9 @@ const AT_ONCE_NS: i64 = 100_000_000;
 
 /// What a full socket refuses behind its last event is still its own, ns.
 const BEHIND_NS: i64 = 1_000_000_000;
+
+/// By thread, in order.
+type Times = FxHashMap<i32, Vec<(i64, i64)>>;
 
 /// Of a recording.
 pub(super) struct Asides {
@@ -33,7 +36,9 @@ pub(super) struct Asides {
     /// Sockets, kernel addresses, that are sent to and never send: from when to when.
     deaf: FxHashMap<u64, Vec<(i64, i64)>>,
     /// By thread: when it asked where nobody ever answers.
-    dead: FxHashMap<i32, Vec<(i64, i64)>>,
+    dead: Times,
+    /// And when it waited for what it had asked, or may have.
+    waits: Times,
 }
 
 impl Asides {
@@ -54,6 +59,7 @@ impl Asides {
             idle: idle_ones(facts),
             deaf: deaf(facts),
             dead: dead(facts),
+            waits: waits(facts),
         }
     }
 
@@ -71,7 +77,9 @@ impl Asides {
     /// The same, or for a socket that never answers anybody.
     pub(super) fn asks_nothing(&self, d: &DropRow) -> bool {
         let deaf = self.deaf.get(&d.sk).map_or(&[][..], Vec::as_slice);
-        self.one_way(d) || deaf.iter().any(|(from, to)| (*from..=*to).contains(&d.time_ns))
+        let deaf = deaf.iter().any(|(from, to)| (*from..=*to).contains(&d.time_ns));
+        let waits = d.owner.is_some_and(|o| within(&self.waits, o.pid, d.time_ns));
+        self.one_way(d) || deaf && !waits
     }
 
     pub(super) fn is(&self, d: &DropRow) -> bool {
@@ -79,11 +87,7 @@ impl Asides {
         let of = |all: &FxHashSet<ConnectionId>| owner.connection.is_some_and(|c| all.contains(&c));
         // That it carries nothing its own length tells, however certain it is whose it was.
         let end = owner.carries == Carries::Fin && of(&self.idle);
-        let asked = || {
-            let turns = self.dead.get(&owner.pid).map_or(&[][..], Vec::as_slice);
-            let before = turns.partition_point(|t| t.0 <= d.time_ns).checked_sub(1);
-            before.and_then(|n| turns.get(n)).is_some_and(|t| d.time_ns <= t.1)
-        };
+        let asked = || within(&self.dead, owner.pid, d.time_ns);
         of(&self.attempts) || end || self.one_way(d) || owner.carries == Carries::Datagram && asked()
     }
 }
@@ -97,6 +101,23 @@ fn idle_ones(facts: &Facts) -> FxHashSet<ConnectionId> {
     idle.map(|r| r.connection).filter(|c| !others.contains(c)).collect()
 }
 
+/// Whether a thread was at it then.
+fn within(of: &Times, pid: i32, at: i64) -> bool {
+    let turns = of.get(&pid).map_or(&[][..], Vec::as_slice);
+    let before = turns.partition_point(|t| t.0 <= at).checked_sub(1);
+    before.and_then(|n| turns.get(n)).is_some_and(|t| at <= t.1)
+}
+
+/// Turns whose threads waited.
+fn waits(facts: &Facts) -> Times {
+    let mut of = Times::default();
+    for t in facts.udp_turns.iter().filter(|t| t.awaited != Awaited::No) {
+        of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
+    }
+    of.values_mut().for_each(|of| of.sort_unstable());
+    of
+}
+
 /// Sockets to which datagrams came and that sent none.
 fn deaf(facts: &Facts) -> FxHashMap<u64, Vec<(i64, i64)>> {
     let mut of: FxHashMap<u64, Vec<(i64, i64)>> = FxHashMap::default();
@@ -108,21 +129,25 @@ fn deaf(facts: &Facts) -> FxHashMap<u64, Vec<(i64, i64)>> {
 }
 
 /// Questions to addresses that answered nobody, which were not asked again at once at one that does.
-fn dead(facts: &Facts) -> FxHashMap<i32, Vec<(i64, i64)>> {
+fn dead(facts: &Facts) -> Times {
     let mut answer: FxHashMap<SocketAddr, bool> = FxHashMap::default();
     for t in &facts.udp_turns {
         if let Some(to) = t.whither(&facts.udp_sockets) {
             *answer.entry(to).or_default() |= t.ready_ns.is_some() || t.reads > 0;
         }
     }
-    let mut of: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
+    let mut of = Times::default();
     let none = |t: &TurnRow| {
         let to = t.whither(&facts.udp_sockets);
         to.is_some_and(|to| answer.get(&to) == Some(&false))
     };
+    // It goes on by others that answer.
+    let answered = facts.udp_turns.iter().filter(|t| t.end == TurnEnd::Answered);
+    let goes_on: FxHashSet<i32> = answered.map(|t| facts.process(t.pid)).collect();
     for t in &facts.udp_turns {
+        let nobody_waits = t.awaited == Awaited::No || goes_on.contains(&facts.process(t.pid));
         let again = t.again.and_then(|n| facts.udp_turns.get(n as usize));
-        if none(t) && again.is_none_or(none) {
+        if nobody_waits && none(t) && again.is_none_or(none) {
             of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
         }
     }

@@ -14,6 +14,7 @@ use super::sizes::Sizes;
 use super::steady::Steady;
 use super::unresolved::Unresolved;
 use super::whose::Lost;
+use crate::settings::changed::Change;
 
 /// Drops that share reason, place and device.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
@@ -97,7 +98,7 @@ pub struct Group {
     pub rerouted: bool,
     /// That is a host that no longer forwards.
     #[serde(skip)]
-    pub no_router: bool,
+    pub no_router: Option<Change>,
     /// That is a route that covers where they go.
     #[serde(skip)]
     pub covered: bool,

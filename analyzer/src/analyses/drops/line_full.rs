@@ -22,14 +22,22 @@ const FULL: f64 = 0.7;
 /// Least payload that the transfers send in all, and each of them, bytes.
 const ALL: u64 = 500_000;
 const EACH: u64 = 50_000;
-/// Part of the losses that must be of such and sent again; and of what left by the device that must be theirs.
+/// So few of the losses may be of others, or of nobody known, and one in so many; and part of what they sent that they may lose: one in so many.
+const OTHERS: u64 = 5;
+const UNKNOWN: u64 = 50;
+const LOST: u64 = 4;
+/// Payload of a full segment, bytes.
+const SEGMENT: u64 = 1_448;
+/// Part of the losses that must be sent again; and of what left by the device that must be theirs.
 const NEARLY: f64 = 0.9;
 const MOST: f64 = 0.5;
 
 /// Part of the time in which these transfers had data under way that packets lay in their queue.
 pub(super) fn line_full(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<f64> {
     let by_chance = group.qdisc.as_deref() == Some("netem");
-    if group.reason != QUEUE_FULL || by_chance || rows.is_empty() || !facts.gaps.is_empty() {
+    // Of devices of one name nothing tells which of them that was.
+    let several = facts.routes.links.several(&group.dev);
+    if group.reason != QUEUE_FULL || by_chance || several || rows.is_empty() || !facts.gaps.is_empty() {
         return None;
     }
     let again = again_on(facts);
@@ -51,7 +59,10 @@ pub(super) fn line_full(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
     lost.retain(|c, _| sent(c) >= EACH);
     let theirs: u64 = lost.values().sum();
     let bytes: u64 = lost.keys().map(sent).sum();
-    if (theirs as f64) < NEARLY * rows.len() as f64 || bytes < ALL {
+    let others = (rows.len() as u64).saturating_sub(theirs);
+    let few = others <= OTHERS && others.saturating_mul(UNKNOWN) <= rows.len() as u64;
+    let lost_bytes = theirs.saturating_mul(SEGMENT);
+    if !few || bytes < ALL || lost_bytes.saturating_mul(LOST) > bytes {
         return None;
     }
     let timers = |c: ConnectionId| lost.contains_key(&c);

@@ -34,28 +34,31 @@ const OF_V4: [&str; 4] = ["ip_", "inet_", "tcp_v4_", "udp_"];
 const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
 
 /// The host forwarded at the start and does not at the end, and what it dropped is for others.
-pub(super) fn no_router(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
+pub(super) fn no_router(facts: &Facts, rows: &[&DropRow]) -> Option<(String, Change)> {
     let off = |c: &&Change| c.name == FORWARD && c.before == "1" && c.after == "0";
+    // Of devices of one name in several namespaces nothing tells which it was.
+    let one = |d: &&DropRow| !facts.routes.links.several(&d.dev.text());
     let theirs = |c: &&Change| {
         let Some(netns) = c.netns else { return true };
         let has = |d: &&DropRow| facts.routes.links.has(netns, &d.dev.text()) == Some(true);
         rows.iter().all(has)
     };
-    if !rows.iter().all(|d| d.why == NOT_FORWARDED) {
+    if !rows.iter().all(|d| d.why == NOT_FORWARDED) || !rows.iter().all(one) {
         return None;
     }
     let mut all = facts.changed.iter().filter(off).filter(theirs);
-    let one = all.next().filter(|_| all.next().is_none())?;
+    let one_change = all.next().filter(|_| all.next().is_none())?;
     let start = facts.capture.start_ns.unwrap_or(0);
     let first = rows.iter().map(|d| d.time_ns).min()?.saturating_sub(start);
-    let host = match one.addresses.as_slice() {
+    let host = match one_change.addresses.as_slice() {
         [] => "a host".to_owned(),
         of => format!("the host of {}", of.join(" and ")),
     };
-    Some(format!(
+    let says = format!(
         "{host} no longer forwards: net.ipv4.ip_forward was switched from 1 to 0 in the recording, and what came there for others was dropped from {:.3} s on",
         first as f64 / 1e9
-    ))
+    );
+    Some((says, one_change.clone()))
 }
 
 pub(super) fn meanwhile(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<String> {

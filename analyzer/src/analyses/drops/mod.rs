@@ -196,8 +196,9 @@ fn own(facts: &Facts, groups: &mut [Group]) {
         group.refused_in = refused.as_ref().and_then(|r| r.1);
         group.refused_by = refused.map(|r| r.0);
         group.full = full::full(facts, group, &rows);
-        group.meanwhile = meanwhile::no_router(facts, &rows);
-        group.no_router = group.meanwhile.is_some();
+        let no_router = meanwhile::no_router(facts, &rows);
+        group.meanwhile = no_router.as_ref().map(|(says, _)| says.clone());
+        group.no_router = no_router.map(|(_, change)| change);
         if group.meanwhile.is_none() {
             group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
         }

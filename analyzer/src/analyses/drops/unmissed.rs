@@ -40,8 +40,6 @@ pub struct Unmissed {
 
 /// Without it a wait for an answer would not be seen.
 const WAITS: &str = "syscalls:sys_enter_epoll_wait";
-/// A sleep for a time of its own.
-const OWN_TIME: &str = "clock_nanosleep";
 /// Waits for whatever its program asked of it.
 const OF_ANY: &str = "io_uring_enter";
 
@@ -61,9 +59,7 @@ impl OneWay {
         }
         let alone = |pid: i32| facts.processes.get(&pid).and_then(|p| threads.get(&p.0)) == Some(&1);
         for t in &facts.udp_turns {
-            // Who sleeps for a time of its own and sends on (a game, media) reads what came meanwhile, and waits for none of it.
-            let silent = t.waited_in.text() == OWN_TIME
-                || facts.udp_sockets.get(t.socket as usize).is_some_and(|s| s.arrived == 0);
+            let silent = facts.udp_sockets.get(t.socket as usize).is_some_and(|s| s.arrived == 0);
             let no_wait = t.awaited == Awaited::No && t.waited_in.text() != OF_ANY && t.confidence.is_solid();
             if silent && no_wait && alone(t.pid) {
                 of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));

@@ -62,7 +62,7 @@ pub struct Failed {
     /// Nobody is known to have reached that end, and no event was lost that would say otherwise; of known processes.
     #[serde(skip)]
     pub nobody: bool,
-    /// When each began, ns since the start of the recording, in order, and how long that is; empty where events were lost.
+    /// When each began, ns since the start of the recording, in order, and how long that is; empty where events were lost, or there are too many.
     #[serde(skip)]
     pub times: Vec<i64>,
     /// As said.
@@ -99,7 +99,7 @@ pub(super) fn under_way(r: &OpenRow, usual: &Usual) -> bool {
 }
 
 /// Most times kept of a group.
-const TIMES: usize = 10_000;
+const TIMES: u64 = 10_000;
 
 /// End, by an ICMP message, where to, whose, unsure: what events were lost of does not put the others in doubt.
 type Key = (OpenEnd, bool, String, String, bool);
@@ -156,7 +156,10 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         group.aside = group.aside.take().filter(|_| asides.of(r).is_some());
         group.nobody &= asides.nobody(r);
         group.attempts += 1;
-        if facts.gaps.is_empty() && group.times.len() < TIMES {
+        // Of more than are kept nothing is said.
+        if group.attempts > TIMES {
+            group.times.clear();
+        } else if facts.gaps.is_empty() {
             group.times.push(r.start_ns.saturating_sub(start));
         }
         group.syns_again += u64::from(r.syns_again.unwrap_or(0));

@@ -72,7 +72,10 @@ pub(super) fn onward(v: &InVain) -> Option<String> {
 pub(super) fn beyond(v: &InVain) -> Option<String> {
     let b: &Beyond = v.beyond.as_ref()?;
     let replaced = b.replaced.as_ref().map_or_else(String::new, |(old, new, at)| {
-        format!("; since {} {new} answers there, {old} did before", moment(*at))
+        format!(
+            "; since {} {new} has the socket there, {old} answered before",
+            moment(*at)
+        )
     });
     Some(format!(
         "{} itself asked {} meanwhile, and {} of its {} questions there had no answer from {} on, while all {} before had one: that is what they wait for, most likely (inferred){replaced}",

@@ -3,7 +3,7 @@
 use super::sentences::capital;
 use super::{Line, Tone};
 use crate::analyses::drops::Drops;
-use crate::settings::changed::{Change, FORWARD};
+use crate::settings::changed::Change;
 
 /// Changes named.
 const NAMED: usize = 4;
@@ -20,8 +20,8 @@ fn words(c: &Change) -> String {
 
 /// Behind the others.
 pub(crate) fn with_the_changes(mut lines: Vec<Line>, changed: &[Change], drops: Option<&Drops>) -> Vec<Line> {
-    let said = drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router));
-    let rest: Vec<&Change> = changed.iter().filter(|c| !(said && c.name == FORWARD)).collect();
+    let said = |c: &Change| drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.as_ref() == Some(c)));
+    let rest: Vec<&Change> = changed.iter().filter(|c| !said(c)).collect();
     if rest.is_empty() {
         return lines;
     }

@@ -187,7 +187,7 @@ pub(super) fn names_cause(d: &Drops) -> bool {
             || g.forgotten.is_some()
             || g.rerouted
             || g.covered
-            || g.no_router
+            || g.no_router.is_some()
             || never_whole(g)
     };
     let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);

@@ -113,13 +113,12 @@ pub(super) fn harmless(d: &Drops, lost: &[Group]) -> bool {
         let down = g.qdisc.as_deref() == Some(NOQUEUE);
         g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
     };
-    // A host that is gone sends on by a device that is down; what asks for nothing there is missed by nobody.
+    // A host that is gone sends a few more by a device that is down, of which nothing tells whose they are.
     let gone = |g: &Group| {
         let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NOQUEUE);
-        let asks = g.of.iter().any(|l| l.carries == "syn" || l.carries == "data");
         // Of devices of one name it is not known which.
-        let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.several && g.count < OF_ONE_GONE;
-        (down && g.count < MANY || unknown) && !asks && whole(g)
+        let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.several;
+        (down || unknown) && g.owned == 0 && g.of.is_empty() && g.count < OF_ONE_GONE && !says_why(g) && whole(g)
     };
     let full: u64 = all().filter(|g| queued(g)).map(|g| g.count).sum();
     all().all(|g| {

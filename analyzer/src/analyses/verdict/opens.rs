@@ -12,11 +12,19 @@ const NAMED: usize = 2;
 
 /// So many connections beside one attempt that failed make it nothing that is wrong by itself.
 const MANY: u64 = 100;
+/// Unless it was waited for so long, ns.
+const LONG_NS: i64 = 2_000_000_000;
 
 /// Attempts that somebody may have missed.
 fn missed(o: &Opens) -> u64 {
     let of = o.failed.iter().filter(|f| unmeant(f) && !instead::soon(o, f));
     of.map(|f| f.attempts).sum()
+}
+
+/// One of them was waited for.
+fn long(o: &Opens) -> bool {
+    let of = o.failed.iter().filter(|f| unmeant(f));
+    of.map(|f| f.longest_ns).max() >= Some(LONG_NS)
 }
 
 fn slow(o: &Opens) -> bool {
@@ -52,7 +60,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
             || o.taken_over.is_some()
             || o.raced.is_some()
             || !o.turned_away.is_empty()
-            || missed(o) > u64::from(o.setup.n >= MANY)
+            || missed(o) > u64::from(o.setup.n >= MANY && !long(o))
             || o.resets.iter().any(not_by_peer) =>
         {
             Tone::Bad

@@ -22,7 +22,7 @@ pub(super) fn words(u: &Uneven) -> String {
         call => format!(", while it slept in {call} or was at work"),
     };
     format!(
-        "what {} sends lay unread for up to {} at {} ({} of {} units for 50 ms or longer, the first at {}{asleep}), while {} read all of {} within {}: work is handed out ahead to who is busy, while others are free, as with a prefetch of more than one (inferred)",
+        "what {} sends lay unread for up to {} at {} ({} of {} units for 50 ms or longer, the first at {}{asleep}), while {} read all of {} within {}: work is handed out ahead to who is busy, while others are free, as with a prefetch of more than one, or these readers asked for it ahead (inferred)",
         u.of,
         duration(u.longest_ns),
         some(&u.late),

@@ -145,6 +145,9 @@ mod tests {
     fn the_head_of_the_page_says_both() {
         let mut f = crate::tests::facts("sawtooth/sawtooth.nmb");
         f.names.reasons_by_place = true;
+        // What was lost was sent again when timers had run out: somebody waited for that.
+        let timers = crate::reconstruct::tcp::tables::RetransmitClass::Rto;
+        f.retransmits.iter_mut().for_each(|r| r.class = timers);
         let mut head = |rose| {
             let n = f.counters.len();
             f.counters.extend(

@@ -13,6 +13,8 @@ use crate::reconstruct::drops::tables::DropRow;
 use crate::table::Cell;
 
 const REASON: &str = "OTHERHOST";
+/// And one in so many of those of which it is not known.
+const PART: usize = 20;
 /// Frames of a device that are known to have arrived: what it saw beside them did, too.
 const ARRIVED: usize = 10;
 
@@ -45,7 +47,7 @@ fn only_seen(side: &[Recording<'_>]) -> bool {
         }
     }
     let unclear = |of: fn(&Fates) -> bool| by.values().filter(|f| of(f)).map(|f| f.unclear).sum::<usize>();
-    let unknown = unclear(|f| f.arrived < ARRIVED) as f64;
+    let unknown = unclear(|f| f.arrived < ARRIVED || f.arrived.saturating_mul(PART) < f.unclear) as f64;
     by.values().all(|f| f.lost == 0) && unknown <= REST * unclear(|_| true) as f64
 }
 

@@ -13,12 +13,17 @@ pub fn well(answers: &Answers) -> Option<String> {
     let (Outcome::Findings(a), Outcome::Findings(o)) = (&answers.application, &answers.opens) else {
         return None;
     };
+    let Outcome::Findings(udp) = &answers.datagrams else {
+        return None;
+    };
     // Attempts that somebody may have missed, and what had no answer, are failures, whatever came of them.
     let missed = answers
         .verdict
         .iter()
         .any(|line| line.subject == "opens" && line.tone == Tone::Notice && !line.minor);
-    if missed || !a.unanswered.is_empty() || !a.given_up.is_empty() {
+    let unheard = !udp.in_vain.is_empty() || !udp.lost.is_empty() || !udp.alone.is_empty();
+    let silent = a.silence.is_some() || a.half_open.is_some() || a.gone_idle.is_some();
+    if missed || unheard || silent || !a.unanswered.is_empty() || !a.given_up.is_empty() {
         return None;
     }
     let answered = a.awaited.as_ref().map_or(0, |c| c.response.n);
@@ -34,3 +39,6 @@ pub fn well(answers: &Answers) -> Option<String> {
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

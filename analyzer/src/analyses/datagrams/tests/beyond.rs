@@ -64,7 +64,7 @@ fn whom_the_asked_one_asks_in_vain_is_named() {
         replaced: Some(("named/9".into(), "named/10".into(), 4_900 * MS)),
     };
     assert_eq!(b, Some(expect));
-    let words = "dnsmasq/7 itself asked 10.0.0.9:53 meanwhile, and 50 of its 50 questions there had no answer from 5.000 s on, while all 50 before had one: that is what they wait for, most likely (inferred); since 4.900 s named/10 answers there, named/9 did before";
+    let words = "dnsmasq/7 itself asked 10.0.0.9:53 meanwhile, and 50 of its 50 questions there had no answer from 5.000 s on, while all 50 before had one: that is what they wait for, most likely (inferred); since 4.900 s named/10 has the socket there, named/9 answered before";
     assert!(says.contains(words), "{says}");
 }
 

@@ -6,7 +6,7 @@ use crate::analyses::verdict::Tone;
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::datagrams::sockets::SocketRow;
-use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 use crate::reconstruct::whose::{Carries, Owner};
 
 const MS: i64 = 1_000_000;
@@ -55,6 +55,15 @@ fn what_a_socket_refuses_that_never_answers_is_lacked_and_nobody_waits() {
     };
     // It stands before what else is worth a look.
     assert_eq!(with(0, 4_000), (40, 0, Tone::Notice, true));
+    // Who asked waited for an answer, of another socket perhaps.
+    let mut f = facts("SOCKET_RCVBUFF");
+    let mut s = SocketRow::begin(0xabc, 0);
+    (s.arrived, s.last_ns) = (90, 4_000 * MS);
+    f.udp_sockets.push(s);
+    let mut t = TurnRow::begin(0, 7, 0);
+    (t.awaited, t.end_ns) = (Awaited::Poll, 9_000 * MS);
+    f.udp_turns.push(t);
+    assert_eq!(told(&f), (0, 0, Tone::Bad, false));
     // Who answers may be waited for; the socket of before is another one.
     assert_eq!(with(3, 4_000), (0, 0, Tone::Bad, false));
     assert_eq!(with(0, 100), (11, 0, Tone::Bad, false));
@@ -76,6 +85,18 @@ fn questions_to_an_address_that_answers_nobody_are_missed_by_nobody() {
         (aside, tone)
     };
     assert_eq!(with(&|_| {}), (40, Tone::Notice));
+    // Its thread waits for each, and has nobody else to ask; or it has.
+    let waits = |f: &mut Facts| f.udp_turns.iter_mut().for_each(|t| t.awaited = Awaited::Poll);
+    assert_eq!(with(&waits), (0, Tone::Bad));
+    let has_another = |f: &mut Facts| {
+        waits(f);
+        f.udp_sockets.push(SocketRow::begin(2, 0));
+        f.udp_sockets[1].remote = "10.0.0.8:123".into();
+        let mut t = TurnRow::begin(1, 7, 8_000 * MS);
+        (t.sends, t.end, t.ready_ns) = (1, TurnEnd::Answered, Some(8_001 * MS));
+        f.udp_turns.push(t);
+    };
+    assert_eq!(with(&has_another), (40, Tone::Notice));
     // It answered once; what was asked again went to one that answers.
     assert_eq!(with(&|f| f.udp_turns[3].ready_ns = Some(350 * MS)), (0, Tone::Bad));
     let again = |f: &mut Facts| {
