@@ -207,6 +207,8 @@ pub struct Facts {
     pub settings: Settings,
     /// What of that was changed meanwhile.
     pub changed: Vec<Change>,
+    /// Which network namespaces forward at the end, where that is known.
+    pub forwards: BTreeMap<u64, bool>,
 }
 
 fn view<'f, R: Sync>(def: &'static TableDef<R>, rows: &'f [R], names: &'f Names) -> Box<dyn FactTable + 'f> {

@@ -378,12 +378,10 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         counters,
         counters_over_time,
         probes,
-        classes: match counted {
-            true => crate::classes::of(capture),
-            false => vec![],
-        },
+        classes: counted.then(|| crate::classes::of(capture)).unwrap_or_default(),
         settings,
         changed: crate::settings::changed::changed(capture),
+        forwards: crate::settings::changed::forwards(capture),
         names: Names {
             locations,
             drop_reasons: reasons,

@@ -153,6 +153,13 @@ pub fn changed(capture: &Capture) -> Vec<Change> {
     found
 }
 
+/// Which network namespaces forward at the end, where that is known.
+pub fn forwards(capture: &Capture) -> BTreeMap<u64, bool> {
+    let all = known(capture, SnapshotWhen::End).into_iter();
+    all.filter_map(|(netns, (values, _))| Some((netns?, values.get(FORWARD)? == "1")))
+        .collect()
+}
+
 /// Of each namespace, but loopback's and those of links.
 fn addresses(capture: &Capture) -> BTreeMap<u64, BTreeSet<String>> {
     let mut all: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();

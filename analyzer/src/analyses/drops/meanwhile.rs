@@ -36,14 +36,25 @@ const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
 /// The host forwarded at the start and does not at the end, and what it dropped is for others.
 pub(super) fn no_router(facts: &Facts, rows: &[&DropRow]) -> Option<(String, Change)> {
     let off = |c: &&Change| c.name == FORWARD && c.before == "1" && c.after == "0";
-    // Of devices of one name in several namespaces nothing tells which it was.
-    let one = |d: &&DropRow| !facts.routes.links.several(&d.dev.text());
-    let theirs = |c: &&Change| {
-        let Some(netns) = c.netns else { return true };
-        let has = |d: &&DropRow| facts.routes.links.has(netns, &d.dev.text()) == Some(true);
-        rows.iter().all(has)
+    // Who forwards drops none so: of others that have a device of that name, and do not, it may be as well.
+    let devs: BTreeSet<Name> = rows.iter().map(|d| d.dev).collect();
+    let has = |netns: u64| {
+        devs.iter()
+            .all(|dev| facts.routes.links.has(netns, &dev.text()) == Some(true))
     };
-    if !rows.iter().all(|d| d.why == NOT_FORWARDED) || !rows.iter().all(one) {
+    let may = |netns: u64| {
+        devs.iter()
+            .any(|dev| facts.routes.links.has(netns, &dev.text()) == Some(true))
+    };
+    let theirs = |c: &&Change| {
+        let mut others = facts
+            .forwards
+            .iter()
+            .filter(|(n, forwards)| c.netns != Some(**n) && !**forwards);
+        let known = !facts.forwards.is_empty() && !others.any(|(n, _)| may(*n));
+        known && c.netns.is_none_or(has)
+    };
+    if !rows.iter().all(|d| d.why == NOT_FORWARDED) {
         return None;
     }
     let mut all = facts.changed.iter().filter(off).filter(theirs);

@@ -13,7 +13,7 @@ const NAMED: usize = 2;
 /// So many connections beside one attempt that failed make it nothing that is wrong by itself.
 const MANY: u64 = 100;
 /// Unless it was waited for so long, ns.
-const LONG_NS: i64 = 2_000_000_000;
+const LONG_NS: i64 = 5_000_000_000;
 
 /// Attempts that somebody may have missed.
 fn missed(o: &Opens) -> u64 {

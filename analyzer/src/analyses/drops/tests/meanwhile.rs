@@ -175,6 +175,7 @@ fn a_host_that_no_longer_forwards_is_told() {
             before: "1".into(),
             after: "0".into(),
         }];
+        f.forwards = [(7, false), (8, true)].into();
         change(&mut f);
         f
     };
@@ -198,6 +199,15 @@ fn a_host_that_no_longer_forwards_is_told() {
         None
     );
     assert_eq!(found(&with(&|f| f.changed[0].netns = Some(8))), None);
+    // Another host has such a device, which does not forward either, or nothing is known of any.
+    let links = "netns=7 name=i0\nnetns=8 name=i0\n";
+    let two = |forwards: bool| {
+        let mut f = with(&|f| f.forwards.insert(8, forwards).map_or((), drop));
+        f.routes = routes(&[("links", Start, links)]);
+        found(&f)
+    };
+    assert_eq!((two(true).is_some(), two(false)), (true, None));
+    assert_eq!(found(&with(&|f| f.forwards.clear())), None);
     let ruled = |f: &mut Facts| f.drops.iter_mut().for_each(|d| d.why = "a rule or policy of nftables");
     assert_eq!(found(&with(&ruled)), None);
 }
