@@ -71,6 +71,14 @@ fn row(line: &str, devices: &BTreeMap<(u64, u64), String>, endian: Endian) -> Op
     Some((row, counts))
 }
 
+/// Of a recording whose counters are those of its own time; of another one none.
+pub fn where_counted(capture: &Capture, counted: bool) -> Vec<ClassRow> {
+    match counted {
+        true => of(capture),
+        false => vec![],
+    }
+}
+
 /// The classes of a capture, by namespace, device and number.
 pub fn of(capture: &Capture) -> Vec<ClassRow> {
     let devices = devices(capture);

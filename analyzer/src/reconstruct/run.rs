@@ -378,7 +378,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         counters,
         counters_over_time,
         probes,
-        classes: counted.then(|| crate::classes::of(capture)).unwrap_or_default(),
+        classes: crate::classes::where_counted(capture, counted),
         settings,
         changed: crate::settings::changed::changed(capture),
         forwards: crate::settings::changed::forwards(capture),

@@ -97,7 +97,7 @@ fn explain_tells_the_dialogue_of_a_connection() {
         .position(|l| l.contains(" client  sends ") && l.contains("; answered after 30."));
     let slow = slow.unwrap_or_else(|| panic!("{dialogue}"));
     assert!(
-        lines[slow].contains(" (sendto); ") && lines[slow].contains("[response:"),
+        lines[slow].contains(" (sendto); ") && lines[slow].contains("response:"),
         "{}",
         lines[slow]
     );
