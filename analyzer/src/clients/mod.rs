@@ -20,14 +20,10 @@ pub use tables::{BY_SECOND, CLIENTS, ClientRow, SecondRow};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use crate::analyses::datagrams::{SLOW_NS, SLOW_TIMES};
 use crate::facts::Facts;
 use crate::stat::nearest_rank;
 use gather::{Of, Request};
-
-/// So many times its server's median takes a slow answer,
-pub const SLOW_TIMES: i64 = 5;
-/// and at least so long, ns.
-pub const SLOW_NS: i64 = 100_000_000;
 
 /// Rows of the view `clients`, by server and client.
 pub fn clients(facts: &Facts) -> Vec<ClientRow> {

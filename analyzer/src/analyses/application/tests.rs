@@ -105,6 +105,25 @@ fn response(nth: i64, there_ns: i64, turnaround_ns: i64) -> ResponseRow {
     }
 }
 
+/// Thread 70 asks on connection 2, and 27 answers on 3, asleep in a call until then.
+fn exchange(from: i64, until: i64, call: &str) -> (ResponseRow, TurnaroundRow) {
+    let took = until - from - 10_000;
+    let mut there = turnaround(0, took, call);
+    there.connection = ConnectionId(3);
+    (there.pid, there.sender_pid) = (27, 27);
+    (there.ready_ns, there.read_ns, there.send_ns) = (Some(from + 5000), from + 6000, until - 5000);
+    let mut r = response(0, 0, 0);
+    (r.connection, r.pid, r.task) = (ConnectionId(2), 70, Name::new(b"client"));
+    (r.send_ns, r.ready_ns, r.complete_ns, r.read_ns) = (from, Some(until), Some(until), until + 1000);
+    r.peer = Some(Peer {
+        connection: ConnectionId(3),
+        there_ns: 5000,
+        turnaround_ns: took,
+        back_ns: 5000,
+    });
+    (r, there)
+}
+
 /// An answer on a connection to what was asked then.
 pub(in crate::analyses) fn response_of(n: u32, at: i64, took: i64) -> ResponseRow {
     answered_after(n, at, took)

@@ -222,30 +222,31 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let by_thread = beside::by_thread(facts);
     let reads = onward::Reads::of(facts, &by_thread);
     let told = each_is_told(facts);
-    let mut found: Vec<InVain> = groups
+    let mut found: Vec<(InVain, Option<&Vec<&TurnRow>>)> = groups
         .iter()
         .map(|(key, of)| {
             let group = group(facts, &untaken, (key.1, of), sent(key));
             let none = told && group.untaken == 0 && !reads.spoke(of);
             let onward = if none { reads.onward(of) } else { vec![] };
-            InVain {
+            let own = Some(of).filter(|_| none && onward.is_empty());
+            let of = InVain {
                 less_certain: less.get(key).copied().unwrap_or(0),
                 beside: beside::beside(facts, &by_thread, of).filter(|_| none),
                 onward,
                 ..group
-            }
+            };
+            (of, own)
         })
         .collect();
-    found.sort_by_key(|g| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
+    found.sort_by_key(|(g, _)| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
     found.truncate(GROUPS);
-    for g in &mut found {
-        let of = groups.values().find(|of| of.iter().any(|t| t.start_ns == g.first_ns));
-        let none = told && g.untaken == 0 && g.onward.is_empty();
-        if let Some(of) = of.filter(|_| none) {
-            g.beyond = beyond::beyond(facts, of);
-            g.answered_before = answered_before(facts, of);
-        }
-    }
+    // These walk over all turns: of those that are told alone.
+    let more = |(g, own): (InVain, Option<&Vec<&TurnRow>>)| InVain {
+        beyond: own.and_then(|of| beyond::beyond(facts, of)),
+        answered_before: own.map_or(0, |of| answered_before(facts, of)),
+        ..g
+    };
+    let found: Vec<InVain> = found.into_iter().map(more).collect();
     let perhaps = turns().filter(|(t, s)| t.awaited == Awaited::Perhaps && t.ready_ns.is_none() && !s.served);
     let perhaps: Vec<&TurnRow> = perhaps.map(|(t, _)| t).collect();
     let lost = facts.drops.iter().filter(|d| d.expected == Some(false));

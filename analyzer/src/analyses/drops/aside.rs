@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::times::Times;
 use super::unmissed::OneWay;
 use crate::analyses::opens::aside::beside_work;
 use crate::analyses::opens::{checking, scanning};
@@ -18,12 +19,8 @@ use crate::reconstruct::whose::Carries;
 
 /// An attempt that is refused sooner has waited for nothing, ns.
 const AT_ONCE_NS: i64 = 100_000_000;
-
 /// What a full socket refuses behind its last event is still its own, ns.
 const BEHIND_NS: i64 = 1_000_000_000;
-
-/// By thread, in order.
-type Times = FxHashMap<i32, Vec<(i64, i64)>>;
 
 /// Of a recording.
 pub(super) struct Asides {
@@ -59,7 +56,7 @@ impl Asides {
             idle: idle_ones(facts),
             deaf: deaf(facts),
             dead: dead(facts),
-            waits: waits(facts),
+            waits: Times::of(facts.udp_turns.iter().filter(|t| t.awaited != Awaited::No)),
         }
     }
 
@@ -78,7 +75,7 @@ impl Asides {
     pub(super) fn asks_nothing(&self, d: &DropRow) -> bool {
         let deaf = self.deaf.get(&d.sk).map_or(&[][..], Vec::as_slice);
         let deaf = deaf.iter().any(|(from, to)| (*from..=*to).contains(&d.time_ns));
-        let waits = d.owner.is_some_and(|o| within(&self.waits, o.pid, d.time_ns));
+        let waits = d.owner.is_some_and(|o| self.waits.at(o.pid, d.time_ns));
         self.one_way(d) || deaf && !waits
     }
 
@@ -87,7 +84,7 @@ impl Asides {
         let of = |all: &FxHashSet<ConnectionId>| owner.connection.is_some_and(|c| all.contains(&c));
         // That it carries nothing its own length tells, however certain it is whose it was.
         let end = owner.carries == Carries::Fin && of(&self.idle);
-        let asked = || within(&self.dead, owner.pid, d.time_ns);
+        let asked = || self.dead.at(owner.pid, d.time_ns);
         of(&self.attempts) || end || self.one_way(d) || owner.carries == Carries::Datagram && asked()
     }
 }
@@ -99,23 +96,6 @@ fn idle_ones(facts: &Facts) -> FxHashSet<ConnectionId> {
     let others: FxHashSet<ConnectionId> = others.filter_map(|o| o.connection).collect();
     let idle = facts.connections.iter().filter(|r| r.bytes_out == 0);
     idle.map(|r| r.connection).filter(|c| !others.contains(c)).collect()
-}
-
-/// Whether a thread was at it then.
-fn within(of: &Times, pid: i32, at: i64) -> bool {
-    let turns = of.get(&pid).map_or(&[][..], Vec::as_slice);
-    let before = turns.partition_point(|t| t.0 <= at).checked_sub(1);
-    before.and_then(|n| turns.get(n)).is_some_and(|t| at <= t.1)
-}
-
-/// Turns whose threads waited.
-fn waits(facts: &Facts) -> Times {
-    let mut of = Times::default();
-    for t in facts.udp_turns.iter().filter(|t| t.awaited != Awaited::No) {
-        of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
-    }
-    of.values_mut().for_each(|of| of.sort_unstable());
-    of
 }
 
 /// Sockets to which datagrams came and that sent none.
@@ -136,7 +116,6 @@ fn dead(facts: &Facts) -> Times {
             *answer.entry(to).or_default() |= t.ready_ns.is_some() || t.reads > 0;
         }
     }
-    let mut of = Times::default();
     let none = |t: &TurnRow| {
         let to = t.whither(&facts.udp_sockets);
         to.is_some_and(|to| answer.get(&to) == Some(&false))
@@ -144,13 +123,10 @@ fn dead(facts: &Facts) -> Times {
     // It goes on by others that answer.
     let answered = facts.udp_turns.iter().filter(|t| t.end == TurnEnd::Answered);
     let goes_on: FxHashSet<i32> = answered.map(|t| facts.process(t.pid)).collect();
-    for t in &facts.udp_turns {
+    let theirs = |t: &&TurnRow| {
         let nobody_waits = t.awaited == Awaited::No || goes_on.contains(&facts.process(t.pid));
         let again = t.again.and_then(|n| facts.udp_turns.get(n as usize));
-        if nobody_waits && none(t) && again.is_none_or(none) {
-            of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
-        }
-    }
-    of.values_mut().for_each(|of| of.sort_unstable());
-    of
+        nobody_waits && none(t) && again.is_none_or(none)
+    };
+    Times::of(facts.udp_turns.iter().filter(theirs))
 }

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Group;
 use super::one_way::{confirmed, refused_at_home};
-use super::own_queue::{is_waited_for, kept_full, others_wait};
+use super::own_queue::{is_waited_for, kept_full, left_by, others_wait};
 use super::reasons::QUEUE_FULL;
 use crate::analyses::not_recorded;
 use crate::facts::{ConnectionId, Facts};
@@ -30,14 +30,14 @@ const BULK: u64 = 5_000_000;
 const LOST: u64 = 50;
 const LOST_OWN_WINDOW: u64 = 6;
 /// So few of the drops may be of nobody known, or of others: one in so many.
-const UNKNOWN: u64 = 50;
+pub(super) const UNKNOWN: u64 = 50;
 /// And no more than so many, whatever waits for them.
-const OTHERS: u64 = 5;
+pub(super) const OTHERS: u64 = 5;
 /// From a loss to a retransmission on that connection, at most, ns; and part of the lost segments that must be sent again in all, where which is which is not known.
 const SOON_NS: i64 = 1_000_000_000;
 const AGAIN: f64 = 0.5;
 /// Payload of a full segment, bytes.
-const SEGMENT: u64 = 1_448;
+pub(super) const SEGMENT: u64 = 1_448;
 /// Part of the losses that must be known to be sent again, and of what left by the device that must be the transfers'.
 const NEARLY: f64 = 0.9;
 const MOST: f64 = 0.5;
@@ -119,13 +119,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
     let turnarounds = facts.turnarounds.iter();
     let turnarounds = turnarounds.filter(|t| while_lost(t.connection, t.start_ns(), t.start_ns()));
     let mut asked = responses.map(|r| r.connection).chain(turnarounds.map(|t| t.connection));
-    let slow = |r: &&RetransmitRow| {
-        !matches!(
-            r.class,
-            RetransmitClass::Fast | RetransmitClass::RackTimer | RetransmitClass::Tlp
-        )
-    };
-    let mut slowly = facts.retransmits.iter().filter(slow).filter_map(|r| r.connection);
+    let mut slowly = slowly_again(facts);
     let few = |(c, lost): (&ConnectionId, &(i64, i64, u64))| {
         let own = facts.negotiated.get(c).and_then(|n| n.own_window()) == Some(true);
         let part = if own { LOST_OWN_WINDOW } else { LOST };
@@ -143,11 +137,7 @@ pub(super) fn finds_rate(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opt
         .keys()
         .filter_map(|c| Some(row(*c)?.bytes_out))
         .fold(0, u64::saturating_add);
-    let left = facts
-        .xmits
-        .iter()
-        .filter(|p| p.started_ns.is_some() && p.dev.text() == group.dev);
-    let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add);
+    let left = left_by(facts, &group.dev);
     let fills = left > 0 && sent as f64 >= MOST * left as f64;
     let theirs = fills && enough && lost.iter().all(few);
     // What only confirms a stream is no request.
@@ -173,6 +163,17 @@ fn goes_on(facts: &Facts, c: ConnectionId) -> bool {
         .iter()
         .filter(|s| s.kind == "sock" && s.connection == c);
     facts.capture.recorded("sock:inet_sock_set_state") && states.all(|s| open.contains(&s.state))
+}
+
+/// Connections on which something was sent again only when a retransmission timer had run out.
+pub(super) fn slowly_again(facts: &Facts) -> impl Iterator<Item = ConnectionId> + '_ {
+    let slow = |r: &&RetransmitRow| {
+        !matches!(
+            r.class,
+            RetransmitClass::Fast | RetransmitClass::RackTimer | RetransmitClass::Tlp
+        )
+    };
+    facts.retransmits.iter().filter(slow).filter_map(|r| r.connection)
 }
 
 /// When segments were sent again, by connection, each of one call by itself.

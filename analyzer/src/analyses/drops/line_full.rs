@@ -7,13 +7,11 @@
 use std::collections::BTreeMap;
 
 use super::Group;
-use super::finds_rate::{again_on, sent_again};
-use super::own_queue::others_wait;
+use super::finds_rate::{OTHERS, SEGMENT, UNKNOWN, again_on, sent_again, slowly_again};
+use super::own_queue::{lay_in, left_by, others_wait};
 use super::reasons::QUEUE_FULL;
-use crate::analyses::application::Spans;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::reconstruct::whose::Carries;
 
@@ -22,12 +20,8 @@ const FULL: f64 = 0.7;
 /// Least payload that the transfers send in all, and each of them, bytes.
 const ALL: u64 = 500_000;
 const EACH: u64 = 50_000;
-/// So few of the losses may be of others, or of nobody known, and one in so many; and part of what they sent that they may lose: one in so many.
-const OTHERS: u64 = 5;
-const UNKNOWN: u64 = 50;
+/// Part of what they sent that they may lose: one in so many.
 const LOST: u64 = 4;
-/// Payload of a full segment, bytes.
-const SEGMENT: u64 = 1_448;
 /// Part of the losses that must be sent again; and of what left by the device that must be theirs.
 const NEARLY: f64 = 0.9;
 const MOST: f64 = 0.5;
@@ -66,32 +60,13 @@ pub(super) fn line_full(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Opti
         return None;
     }
     let timers = |c: ConnectionId| lost.contains_key(&c);
-    let mut slowly = facts.retransmits.iter().filter(|r| {
-        !matches!(
-            r.class,
-            RetransmitClass::Fast | RetransmitClass::RackTimer | RetransmitClass::Tlp
-        )
-    });
-    if slowly.any(|r| r.connection.is_some_and(timers)) {
-        return None;
-    }
-    let by = || facts.xmits.iter().filter(|p| p.dev.text() == group.dev);
-    let left = by().filter(|p| p.started_ns.is_some());
-    let left: u64 = left.filter_map(|p| p.bytes).map(u64::from).sum();
-    if (bytes as f64) < MOST * left as f64 {
+    if slowly_again(facts).any(timers) || (bytes as f64) < MOST * left_by(facts, &group.dev) as f64 {
         return None;
     }
     let under_way = facts.tx.iter().filter(|t| t.kind == TxKind::Tcp);
     let under_way = under_way.filter(|t| t.connection.is_some_and(timers));
     let under_way = under_way.filter_map(|t| Some((t.t_sched_ns, t.t_ack_ns?)));
-    let under_way = Spans::of(under_way.collect());
-    let lay = Spans::of(by().filter_map(|p| Some((p.queued_ns?, p.started_ns?))).collect());
-    let (mut full, mut whole) = (0i64, 0i64);
-    for (from, to) in under_way.each() {
-        full = full.saturating_add(lay.within(from, to));
-        whole = whole.saturating_add(to.saturating_sub(from));
-    }
-    let share = full as f64 / whole.max(1) as f64;
+    let share = lay_in(facts, &group.dev, under_way.collect())?;
     let all = lost.keys().copied();
     let ends = all.flat_map(|c| {
         let peer = facts.connections.get(c.0 as usize).and_then(|r| r.peer);

@@ -48,6 +48,7 @@ mod sizes;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod times;
 mod unjoined;
 mod unmissed;
 mod unresolved;

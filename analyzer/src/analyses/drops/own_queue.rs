@@ -62,19 +62,32 @@ pub(super) fn is_waited_for(facts: &Facts, during: &FxHashMap<ConnectionId, (i64
     })
 }
 
-/// Whether packets lay in it in most of the time that these lasted.
-pub(super) fn kept_full(facts: &Facts, dev: &str, lost: &FxHashMap<ConnectionId, (i64, i64, u64)>) -> bool {
+/// Part of these times in which some packet lay in it; `None`: of none is it known when it lay there.
+pub(super) fn lay_in(facts: &Facts, dev: &str, times: Vec<(i64, i64)>) -> Option<f64> {
     let lay = facts.xmits.iter().filter(|p| p.dev.text() == dev);
     let lay = lay.filter_map(|p| Some((p.queued_ns?, p.started_ns?)));
     let lay = Spans::of(lay.collect());
+    lay.each().next()?;
+    let (mut full, mut whole) = (0i64, 0i64);
+    for (from, to) in Spans::of(times).each() {
+        full = full.saturating_add(lay.within(from, to));
+        whole = whole.saturating_add(to.saturating_sub(from));
+    }
+    Some(full as f64 / whole.max(1) as f64)
+}
+
+/// Whether packets lay in it in most of the time that these lasted.
+pub(super) fn kept_full(facts: &Facts, dev: &str, lost: &FxHashMap<ConnectionId, (i64, i64, u64)>) -> bool {
     let lasted = lost.iter().filter_map(|(c, (first, last, _))| {
         let row = facts.connections.get(c.0 as usize)?;
         Some((row.first_ns.min(*first), row.last_ns.max(*last)))
     });
-    let (mut full, mut whole) = (0i64, 0i64);
-    for (from, to) in Spans::of(lasted.collect()).each() {
-        full = full.saturating_add(lay.within(from, to));
-        whole = whole.saturating_add(to.saturating_sub(from));
-    }
-    lay.each().next().is_none() || full as f64 >= FULL * whole as f64
+    lay_in(facts, dev, lasted.collect()).is_none_or(|share| share >= FULL)
+}
+
+/// Bytes that left by it.
+pub(super) fn left_by(facts: &Facts, dev: &str) -> u64 {
+    let left = facts.xmits.iter();
+    let left = left.filter(|p| p.started_ns.is_some() && p.dev.text() == dev);
+    left.filter_map(|p| p.bytes).map(u64::from).fold(0, u64::saturating_add)
 }

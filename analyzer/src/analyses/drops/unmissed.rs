@@ -6,11 +6,12 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::reasons::RULES;
+use super::times::Times;
 use crate::analyses::datagrams::untold;
 use crate::analyses::not_recorded;
 use crate::analyses::opens::{monitored, scanning};
 use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::datagrams::tables::Awaited;
+use crate::reconstruct::datagrams::tables::{Awaited, TurnRow};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::transmit::tables::TxKind;
@@ -43,14 +44,13 @@ const WAITS: &str = "syscalls:sys_enter_epoll_wait";
 /// Waits for whatever its program asked of it.
 const OF_ANY: &str = "io_uring_enter";
 
-/// When threads sent what they wanted no answer to: (begin, end) by thread.
-pub(crate) struct OneWay(FxHashMap<i32, Vec<(i64, i64)>>);
+/// When threads sent what they wanted no answer to.
+pub(crate) struct OneWay(Times);
 
 impl OneWay {
     pub(crate) fn of(facts: &Facts) -> OneWay {
-        let mut of: FxHashMap<i32, Vec<(i64, i64)>> = FxHashMap::default();
         if untold(facts).or_else(|| not_recorded(facts, &[WAITS])).is_some() {
-            return OneWay(of);
+            return OneWay(Times::default());
         }
         // Of several threads another one may wait, which no event ties to the socket.
         let mut threads: FxHashMap<i32, u64> = FxHashMap::default();
@@ -58,28 +58,18 @@ impl OneWay {
             *threads.entry(*process).or_default() += 1;
         }
         let alone = |pid: i32| facts.processes.get(&pid).and_then(|p| threads.get(&p.0)) == Some(&1);
-        for t in &facts.udp_turns {
+        let one_way = |t: &&TurnRow| {
             let silent = facts.udp_sockets.get(t.socket as usize).is_some_and(|s| s.arrived == 0);
             let no_wait = t.awaited == Awaited::No && t.waited_in.text() != OF_ANY && t.confidence.is_solid();
-            if silent && no_wait && alone(t.pid) {
-                of.entry(t.pid).or_default().push((t.start_ns, t.end_ns));
-            }
-        }
-        of.values_mut().for_each(|of| of.sort_unstable());
-        OneWay(of)
+            silent && no_wait && alone(t.pid)
+        };
+        OneWay(Times::of(facts.udp_turns.iter().filter(one_way)))
     }
 
     /// A datagram of such a thread.
     pub(crate) fn sent(&self, d: &DropRow) -> bool {
         d.owner
-            .is_some_and(|o| o.carries == Carries::Datagram && self.at(o.pid, d.time_ns))
-    }
-
-    fn at(&self, pid: i32, ns: i64) -> bool {
-        self.0.get(&pid).is_some_and(|of| {
-            let before = of.partition_point(|t| t.0 <= ns).checked_sub(1);
-            before.and_then(|n| of.get(n)).is_some_and(|t| t.1 >= ns)
-        })
+            .is_some_and(|o| o.carries == Carries::Datagram && self.0.at(o.pid, d.time_ns))
     }
 }
 

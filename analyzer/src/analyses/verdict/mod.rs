@@ -204,17 +204,15 @@ pub fn answer(
     let by_connection = breakdown.transmit.iter().find(|k| k.by == "connection");
     let senders: &[Group] = by_connection.map_or(&[], |k| &k.groups);
     let counted = counters.findings();
-    let by_event = |d| {
-        minding(
-            drops::beside_the_queues(drops::drops(d), d, transmit.findings()),
-            quality,
-        )
-    };
-    let behind = drops
-        .findings()
-        .is_some_and(|d| untold::behind(&by_event(d), d.lost, &d.untold));
-    let dropped = |d| {
-        let of = sentences::with_the_card(by_event(d), counted);
+    let by_event = get(drops).map(|d| {
+        let of = drops::beside_the_queues(drops::drops(d), d, transmit.findings());
+        (d, minding(of, quality))
+    });
+    let behind = by_event
+        .as_ref()
+        .is_ok_and(|(d, of)| untold::behind(of, d.lost, &d.untold));
+    let dropped = |(d, of): (&Drops, (Tone, String))| {
+        let of = sentences::with_the_card(of, counted);
         let of = counted::with_the_counted(of, counted);
         let of = untold::with_the_untold(of, &d.untold, behind);
         let of = unjoined::with_the_unjoined(of, &d.unjoined);
@@ -223,10 +221,10 @@ pub fn answer(
         neighbours::with_the_circling(of, circling)
     };
     let udp_dropped = drops.findings().map_or((0, 0), datagrams::dropped);
-    let drops_line = line("drops", get(drops).map(dropped));
+    let drops_line = line("drops", by_event.clone().map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
-    let lost = drops.findings().filter(|d| d.lost > 0);
-    let by_events = lost.map(|d| headline(drops_line.tone, || sentences::first_words(&by_event(d).1)));
+    let lost = by_event.ok().filter(|(d, _)| d.lost > 0);
+    let by_events = lost.map(|(_, of)| headline(drops_line.tone, || sentences::first_words(&of.1)));
     // Why SYNs were refused is said of connections, where it is known.
     let half_open = opens.findings().is_some_and(|o| o.half_open.is_some());
     let turned_away = counted::headline(counted).filter(|_| !half_open);

@@ -47,7 +47,7 @@ pub(super) fn finds_rate(others: u64) -> String {
 /// Of transfers that keep a line full.
 pub(super) fn line_full(share: f64) -> String {
     format!(
-        "of transfers that had packets in this queue {:.0} % of the time in which data of theirs was under way, and sent again before a timer ran out: the line is full, TCP finds its rate so, inferred",
+        "losses of transfers that had packets in this queue {:.0} % of the time in which data of theirs was under way, and that were sent again before a timer ran out: the line is full, TCP finds its rate so, inferred",
         share * 100.0
     )
 }

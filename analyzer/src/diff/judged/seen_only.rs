@@ -6,18 +6,16 @@
 use std::collections::BTreeMap;
 
 use super::rates::Rate;
+use crate::analyses::drops::reasons::OTHERHOST as REASON;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::sides::options::Recording;
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::table::Cell;
 
-const REASON: &str = "OTHERHOST";
-/// And one in so many of those of which it is not known.
-const PART: usize = 20;
-/// Frames of a device that are known to have arrived: what it saw beside them did, too.
+/// Frames of a device that are known to have arrived, and one in so many of those of which it is not known: what it saw beside them did, too.
 const ARRIVED: usize = 10;
-
+const PART: usize = 20;
 /// Of those of which nothing is known: so few may be of other devices.
 const REST: f64 = 0.05;
 const NOTE: &str =

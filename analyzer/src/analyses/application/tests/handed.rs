@@ -1,11 +1,10 @@
 //! Requests that a process hands from thread to thread.
 
-use super::{MS, SYN_SENT, facts, response, turnaround};
+use super::{MS, SYN_SENT, exchange, facts, turnaround};
 use crate::analyses::application::{Waited, answer};
 use crate::analyses::verdict::waited::waited_for;
 use crate::facts::ConnectionId;
 use crate::name::Name;
-use crate::reconstruct::application::tables::Peer;
 
 /// Each fourth of 200 answers of :80 takes 90 ms, in which thread 7 waits for others; meanwhile thread 70 asks :5432, from `begin` after the read until `end` before the answer,
 /// and each `every` ms again.
@@ -27,20 +26,8 @@ fn asked_by(process: i32, (begin, end): (i64, i64), every: i64, busy: bool) -> O
         }
     }
     for (from, until) in asked {
-        let mut there = turnaround(0, until - from - 10_000, "clock_nanosleep");
-        there.connection = ConnectionId(3);
-        (there.pid, there.sender_pid) = (27, 27);
+        let (r, mut there) = exchange(from, until, "clock_nanosleep");
         (there.task, there.sender) = (Name::new(b"db"), Name::new(b"db"));
-        (there.ready_ns, there.read_ns, there.send_ns) = (Some(from + 5000), from + 6000, until - 5000);
-        let mut r = response(0, 0, 0);
-        (r.connection, r.pid, r.task) = (ConnectionId(2), 70, Name::new(b"client"));
-        (r.send_ns, r.ready_ns, r.complete_ns, r.read_ns) = (from, Some(until), Some(until), until + 1000);
-        r.peer = Some(Peer {
-            connection: ConnectionId(3),
-            there_ns: 5000,
-            turnaround_ns: until - from - 10_000,
-            back_ns: 5000,
-        });
         f.responses.push(r);
         f.turnarounds.push(there);
     }

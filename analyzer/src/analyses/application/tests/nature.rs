@@ -1,10 +1,8 @@
 //! Slow answers that only waited for a server that always takes long.
 
-use super::{MS, SYN_SENT, facts, response, turnaround};
+use super::{MS, SYN_SENT, exchange, facts};
 use crate::analyses::application::{Nature, Server, answer};
-use crate::facts::ConnectionId;
 use crate::name::Name;
-use crate::reconstruct::application::tables::Peer;
 
 /// Of 200 answers of :80 ten take 1.5 s, in which another thread of its process waits for :7000, whose thread sleeps in `call`; and ten take 90 ms for reasons of their own.
 fn front(call: &str, own: bool) -> Server {
@@ -19,20 +17,8 @@ fn front(call: &str, own: bool) -> Server {
         .map(|t| (t.read_ns + MS, t.send_ns - MS))
         .collect();
     for (from, until) in long {
-        let mut there = turnaround(0, until - from - 10_000, call);
-        there.connection = ConnectionId(3);
-        (there.pid, there.sender_pid) = (27, 27);
-        (there.ready_ns, there.read_ns, there.send_ns) = (Some(from + 5000), from + 6000, until - 5000);
+        let (r, mut there) = exchange(from, until, call);
         there.split.asleep_ns = there.total_ns();
-        let mut r = response(0, 0, 0);
-        (r.connection, r.pid, r.task) = (ConnectionId(2), 70, Name::new(b"client"));
-        (r.send_ns, r.ready_ns, r.complete_ns, r.read_ns) = (from, Some(until), Some(until), until + 1000);
-        r.peer = Some(Peer {
-            connection: ConnectionId(3),
-            there_ns: 5000,
-            turnaround_ns: until - from - 10_000,
-            back_ns: 5000,
-        });
         f.responses.push(r);
         f.turnarounds.push(there);
     }
