@@ -1,15 +1,11 @@
 //! What was dropped, why, and does it matter? Groups of `kfree_skb` by reason, place and device, expected frees apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use aside::Asides;
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Outcome, reasons};
-use crate::facts::{ConnectionId, Facts};
-use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::drops::{CHECKSUM, in_words};
-use crate::reconstruct::whose::Whose;
+use crate::facts::Facts;
 use crate::reconstruct::xmits::NOQUEUE;
 
 mod answered;
@@ -20,6 +16,7 @@ mod came_back;
 mod clash;
 mod covered;
 mod damaged;
+mod described;
 mod finds_rate;
 mod flood;
 mod forgotten;
@@ -152,111 +149,6 @@ fn qdisc(facts: &Facts, dev: &str) -> Option<String> {
     (kinds.all(|k| k == first) && known).then(|| first.to_owned())
 }
 
-/// The route that refused them, where the destinations of their connections have one and no other, and the namespace that has it, where it is one.
-fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<(String, Option<u64>)> {
-    let refuses = in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
-    let of = rows
-        .iter()
-        .filter(|_| refuses)
-        .filter_map(|d| d.owner.as_ref()?.connection);
-    let connections: BTreeSet<ConnectionId> = of.collect();
-    let to = connections
-        .iter()
-        .filter_map(|c| facts.connections.get(c.0 as usize)?.daddr);
-    let routes: BTreeSet<(String, u64)> = to
-        .flat_map(|a| facts.routes.refusing(a))
-        .filter_map(|r| Some((r.refuses()?, r.netns)))
-        .collect();
-    let (route, netns) = routes.first()?;
-    let one = routes.iter().all(|r| r.0 == *route);
-    one.then(|| (route.clone(), Some(*netns).filter(|_| routes.len() == 1)))
-}
-
-/// Says of the first groups whose the packets were, when they were dropped, and what this host answered.
-fn own(facts: &Facts, groups: &mut [Group]) {
-    let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
-    let (mut whose, mut aside) = (None, None);
-    for group in groups.iter_mut().filter(lost).take(OWNED) {
-        let is_of = |d: &&DropRow| {
-            (d.expected, d.background, d.why) == (group.expected, group.background, group.why)
-                && text(facts.names.drop_reason(d.reason)) == group.reason
-                && text(facts.names.location(d.location)) == group.location
-                && d.dev.text() == group.dev
-        };
-        let rows: Vec<&DropRow> = facts.drops.iter().filter(is_of).collect();
-        let start = facts.capture.start_ns.unwrap_or(0);
-        // Where events were lost what is missing makes bursts of its own.
-        let told = rows.iter().filter(|_| facts.gaps.is_empty());
-        group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
-        group.answered = answered::answered(&rows);
-        group.redirected = answered::redirected(facts, &rows);
-        group.repairs = repairs::repairs(&rows);
-        group.flood = flood::flood(facts, &group.reason, &group.dev);
-        group.passes = answered::passes(facts, &rows);
-        let refused = refused_by(facts, group, &rows);
-        group.refused_in = refused.as_ref().and_then(|r| r.1);
-        group.refused_by = refused.map(|r| r.0);
-        group.full = full::full(facts, group, &rows);
-        let no_router = meanwhile::no_router(facts, &rows);
-        group.meanwhile = no_router.as_ref().map(|(says, _)| says.clone());
-        group.no_router = no_router.map(|(_, change)| change);
-        if group.meanwhile.is_none() {
-            group.meanwhile = meanwhile::meanwhile(facts, group, &rows);
-        }
-        if group.meanwhile.is_none() {
-            group.meanwhile = rerouted::rerouted(facts, &rows).map(|r| r.words());
-            group.rerouted = group.meanwhile.is_some();
-        }
-        if group.meanwhile.is_none() {
-            group.meanwhile = covered::covered(facts, group);
-            group.covered = group.meanwhile.is_some();
-        }
-        group.several = facts.routes.links.several(&group.dev);
-        group.host = places::host(facts, &group.dev, &rows);
-        group.forgotten = forgotten::forgotten(facts, group, &rows);
-        group.sizes = sizes::sizes(facts, group);
-        let by_rule = group.reason == reasons::RULES;
-        group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
-        group.arp = arp::arp(facts, &rows);
-        group.steady = steady::steady(facts, group, &rows);
-        group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);
-        group.finds_rate = finds_rate::finds_rate(facts, group, &rows);
-        group.line_full = line_full::line_full(facts, group, &rows).filter(|_| group.finds_rate.is_none());
-        group.incast = incast::incast(facts, group, &rows);
-        group.damaged = (group.why == CHECKSUM)
-            .then(|| damaged::damaged(facts, group.why))
-            .flatten();
-        group.came_back = came_back::came_back(facts, &group.reason, &rows);
-        group.untranslated = untranslated::untranslated(facts, &group.reason, &rows);
-        group.by_counter = by_counter::by_counter(facts, group);
-        group.inside = inside::inside(facts, &rows);
-        group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
-        group.receiver = receiver::receiver(facts, &rows);
-        // Who sends on and waits for no answer misses none that a socket had no room for.
-        if group.reason == reasons::SOCKET_FULL {
-            let aside = aside.get_or_insert_with(|| Asides::of(facts));
-            group.one_way = rows.iter().filter(|r| aside.asks_nothing(r)).count() as u64;
-        }
-        // What is refused because nobody is there; not what a queue or a socket had no room for.
-        let nobody = NOBODY.contains(&group.reason.as_str())
-            || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);
-        if nobody {
-            let aside = aside.get_or_insert_with(|| Asides::of(facts));
-            if group.reason == reasons::UNRESOLVED {
-                group.checks = aside.checks(&rows);
-            }
-            group.aside = rows.iter().filter(|r| aside.is(r)).count() as u64;
-        }
-        let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
-        group.owned = rows.len() as u64;
-        if !rows.is_empty() {
-            let whose = whose.get_or_insert_with(|| Whose::of(facts.into()));
-            group.next_link = next_link::next_link(facts, whose, &group.reason, &rows);
-            group.of = whose::lost(facts, whose, &rows);
-        }
-    }
-}
-
 /// Asks.
 pub fn answer(facts: &Facts) -> Outcome<Drops> {
     if !facts.capture.events.contains_key("skb:kfree_skb") && facts.unknown.iter().any(|r| r.subject == "drops") {
@@ -302,7 +194,7 @@ pub fn answer(facts: &Facts) -> Outcome<Drops> {
             .position(|k| (k.expected, k.background) == (g.expected, g.background))
     };
     groups.sort_by_key(|g| (rank(g), std::cmp::Reverse(g.count)));
-    own(facts, &mut groups);
+    described::described(facts, &mut groups);
     let of = |e, b| groups.iter().filter(move |g| (g.expected, g.background) == (e, b));
     let count = |e, b| of(e, b).map(|g| g.count).sum();
     let since = |ns: i64| ns.saturating_sub(facts.capture.start_ns.unwrap_or(0));

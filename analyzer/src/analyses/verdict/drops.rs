@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::dropped::{group, place};
-use super::harmless::{FEW, harmless, silenced, strangers};
+use super::harmless::{FEW, missed, silenced, strangers, unmissed};
 use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
@@ -102,12 +102,12 @@ fn named(groups: &[Group], all: u64, when: impl Fn(&Group) -> String) -> String 
 }
 
 /// When the lost packets were, where that is a small part of the recording.
-fn when(d: &Drops) -> String {
-    let Some((from, to)) = d.lost_within_ns else {
+fn when(d: &Drops, lost: u64, within_ns: Option<(i64, i64)>) -> String {
+    let Some((from, to)) = within_ns else {
         return String::new();
     };
     let seconds = |ns: i64| format!("{:.3}", ns as f64 / 1e9);
-    match d.lost {
+    match lost {
         1 => format!(", {} s after the start", seconds(from)),
         _ if seconds(from) == seconds(to) => format!(", all at {} s of {} s", seconds(from), seconds(d.duration_ns)),
         _ if to.saturating_sub(from).saturating_mul(TOGETHER) <= d.duration_ns => {
@@ -140,26 +140,36 @@ fn obeyed(d: &Drops) -> bool {
     unclear.all(|g| in_words(&g.reason, &g.location, g.why).ends_with(OBEYED))
 }
 
+/// What is lost and may be missed, or all that is lost where nothing is, and how many packets that is.
+fn told(d: &Drops) -> (Vec<&Group>, u64) {
+    let groups = match missed(d) {
+        none if none.is_empty() => {
+            let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+            lost.collect()
+        }
+        of => of,
+    };
+    let n = groups.iter().map(|g| g.count).sum();
+    (groups, n)
+}
+
 /// What changed meanwhile that may be why at least half of them were dropped.
 fn changed(d: &Drops) -> Option<&String> {
     let mut by: BTreeMap<&String, u64> = BTreeMap::new();
-    let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-    for (says, n) in lost.filter_map(|g| Some((g.meanwhile.as_ref()?, g.count))) {
+    let (lost, all) = told(d);
+    for (says, n) in lost.into_iter().filter_map(|g| Some((g.meanwhile.as_ref()?, g.count))) {
         let of = by.entry(says).or_default();
         *of = of.saturating_add(n);
     }
     let (says, n) = by.into_iter().max_by_key(|(_, n)| *n)?;
-    (n.saturating_mul(2) >= d.lost).then_some(says)
+    (n.saturating_mul(2) >= all).then_some(says)
 }
 
 /// Most were for hosts that a new route covers: all else that these meet follows from it.
 pub(super) fn covered(d: &Drops) -> bool {
-    let lost = d
-        .groups
-        .iter()
-        .filter(|g| g.expected == Some(false) && !g.background && g.covered);
-    let n: u64 = lost.map(|g| g.count).sum();
-    n > 0 && n.saturating_mul(2) >= d.lost
+    let (lost, all) = told(d);
+    let n: u64 = lost.iter().filter(|g| g.covered).map(|g| g.count).sum();
+    n > 0 && n.saturating_mul(2) >= all
 }
 
 /// Fragments after the first, and not one of their datagrams came.
@@ -190,10 +200,10 @@ pub(super) fn names_cause(d: &Drops) -> bool {
             || g.no_router.is_some()
             || never_whole(g)
     };
-    let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-    let n: u64 = lost.filter(known).map(|g| g.count).sum();
+    let (lost, all) = told(d);
+    let n: u64 = lost.into_iter().filter(known).map(|g| g.count).sum();
     let n = n.saturating_add(of_known_cause);
-    n > 0 && n.saturating_mul(2) >= d.lost.saturating_add(untold)
+    n > 0 && n.saturating_mul(2) >= all.saturating_add(untold)
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {
@@ -235,69 +245,123 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             format!("No packet of a program is known to be lost in this host; {rest}."),
         ),
         None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
-        Some(most) => {
-            let together = when(d);
-            // When a few of many were is no pattern of the loss.
-            let small = |g: &Group| g.count.saturating_mul(SMALL) < d.lost;
-            let each = |g: &Group| match together.is_empty() && !small(g) {
-                true => spells(&g.times, d.duration_ns),
-                false => String::new(),
-            };
-            let round = lost.first().filter(|_| lost.len() == 1).and_then(routing_loop);
-            let said = match round {
-                Some(said) => format!("{said}{}", each(most)),
-                None => format!(
-                    "{} dropped in this host{}",
-                    counted(d.lost, "packet was", "packets were"),
-                    named(&lost, d.lost, each)
-                ),
-            };
-            let asked = ways::asked_for(&lost, d.duration_ns);
-            let said = match asked {
-                true => format!(
-                    "{said}, as traceroute and mtr make them, of which a router answers only so many a second (inferred)"
-                ),
-                false => said,
-            };
-            // What rules drop of packets whose senders and receivers are not known here may be what they are for.
-            let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-            let rules = all().count() <= OWNED && lost.iter().all(strangers);
-            let said = match &d.unmissed {
-                Some(u) => {
-                    let all = lost.iter().all(|g| g.reason == RULES);
-                    let of = if all { "them" } else { "what a rule dropped" };
-                    format!("{said}, and {} to miss {of}: {}", ways::nobody(u), ways::unmissed(u))
-                }
-                None if rules => format!(
-                    "{said}{together}, and nothing tells whose {}",
-                    if d.lost == 1 { "it was" } else { "they were" }
-                ),
-                None => said,
-            };
-            // Behind that it would be when nobody knew.
-            let together = if rules { String::new() } else { together };
-            let s = format!(
-                "{said}{together} (from drop:{}); {rest}.",
-                lost.iter().map(|g| g.first_drop).min().unwrap_or(most.first_drop)
-            );
-            // What changed meanwhile comes first: the rest follows from it.
-            let s = match changed(d) {
-                Some(changed) => format!("{}: {s}", capital(changed)),
-                None => s,
-            };
-            // One or two segments of sockets whose route went: what tears a network down does that.
-            let torn_down = d.lost <= FEW
-                && lost
-                    .iter()
-                    .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
-            // One alone is nothing that is wrong by itself.
-            let few = torn_down || rules || d.lost == 1;
-            let tone = match () {
-                () if asked => Tone::Ok,
-                () if few || harmless(d, &lost) => Tone::Notice,
-                () => Tone::Bad,
-            };
-            (tone, s)
-        }
+        Some(_) => said_of_lost(d, &lost, &rest),
     }
+}
+
+/// What is said of lost packets: of those that are or may be missed, and how many more there are.
+fn said_of_lost(d: &Drops, lost: &[Group], rest: &str) -> (Tone, String) {
+    let asked = ways::asked_for(lost, d.duration_ns);
+    // What rules drop of packets whose senders and receivers are not known here may be what they are for.
+    let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let rules = all().count() <= OWNED && lost.iter().all(strangers);
+    let missed = missed(d);
+    let none = missed.is_empty();
+    let (of, n) = told(d);
+    // Beside what nobody misses.
+    let beside = !none && !asked && n < d.lost;
+    let of = if beside { merged(of.into_iter()) } else { lost.to_vec() };
+    let n = if beside { n } else { d.lost };
+    let within = match beside {
+        true => within(&of),
+        false => d.lost_within_ns,
+    };
+    let together = when(d, n, within);
+    // When a few of many were is no pattern of the loss.
+    let small = |g: &Group| g.count.saturating_mul(SMALL) < n;
+    let each = |g: &Group| match together.is_empty() && !small(g) {
+        true => spells(&g.times, d.duration_ns),
+        false => String::new(),
+    };
+    let round = of.first().filter(|_| of.len() == 1);
+    let said = match round.and_then(|g| Some((routing_loop(g)?, each(g)))) {
+        Some((said, when)) => format!("{said}{when}"),
+        None => format!(
+            "{} dropped in this host{}{}",
+            counted(n, "packet was", "packets were"),
+            if beside { " that may be missed" } else { "" },
+            named(&of, n, each)
+        ),
+    };
+    let said = match asked {
+        true => format!(
+            "{said}, as traceroute and mtr make them, of which a router answers only so many a second (inferred)"
+        ),
+        false => said,
+    };
+    let said = match &d.unmissed {
+        Some(u) if !beside => {
+            let all = lost.iter().all(|g| g.reason == RULES);
+            let of = if all { "them" } else { "what a rule dropped" };
+            format!("{said}, and {} to miss {of}: {}", ways::nobody(u), ways::unmissed(u))
+        }
+        None if rules => format!(
+            "{said}{together}, and nothing tells whose {}",
+            if d.lost == 1 { "it was" } else { "they were" }
+        ),
+        _ => said,
+    };
+    // Behind that it would be when nobody knew.
+    let together = if rules { String::new() } else { together };
+    let more = if beside { more(d) } else { String::new() };
+    let s = format!(
+        "{said}{together} (from drop:{}){more}; {rest}.",
+        of.iter().map(|g| g.first_drop).min().unwrap_or(0)
+    );
+    // What changed meanwhile comes first: the rest follows from it.
+    let s = match changed(d) {
+        Some(changed) => format!("{}: {s}", capital(changed)),
+        None => s,
+    };
+    // One or two segments of sockets whose route went: what tears a network down does that.
+    let torn_down = n <= FEW
+        && of
+            .iter()
+            .all(|g| g.reason == NO_ROUTE && g.dev.is_empty() && g.of.is_empty());
+    // One alone is nothing that is wrong by itself.
+    let few = torn_down || rules || n == 1;
+    let tone = match () {
+        () if asked => Tone::Ok,
+        () if few || none => Tone::Notice,
+        () => Tone::Bad,
+    };
+    (tone, s)
+}
+
+/// From the first to the last of them, where all have times.
+fn within(groups: &[Group]) -> Option<(i64, i64)> {
+    let ends = |g: &Group| g.times.first().copied().zip(g.times.last().copied());
+    let all: Option<Vec<(i64, i64)>> = groups.iter().map(ends).collect();
+    let all = all?;
+    all.iter()
+        .map(|(from, _)| *from)
+        .min()
+        .zip(all.iter().map(|(_, to)| *to).max())
+}
+
+/// `; nobody is known to miss 187 more: 105 for NETFILTER_DROP at nft_do_chain on srv, ...`
+fn more(d: &Drops) -> String {
+    let of = merged(unmissed(d).iter());
+    let n: u64 = of.iter().map(|g| g.count).sum();
+    let each = |g: &Group| {
+        let dev = if g.dev.is_empty() {
+            String::new()
+        } else {
+            format!(" on {}", g.dev)
+        };
+        format!("{} for {}{dev}", g.count, place(g))
+    };
+    let mut said: Vec<String> = of.iter().take(NAMED).map(each).collect();
+    let others: u64 = of.iter().skip(NAMED).map(|g| g.count).sum();
+    if others > 0 {
+        said.push(format!("{others} for others"));
+    }
+    let (nobody, rules) = match &d.unmissed {
+        Some(u) => (
+            ways::nobody(u),
+            format!(" (of what a rule dropped: {})", ways::unmissed(u)),
+        ),
+        None => ("nobody is known", String::new()),
+    };
+    format!("; {nobody} to miss {n} more: {}{rules}", said.join(", "))
 }

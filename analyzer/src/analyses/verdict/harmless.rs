@@ -85,6 +85,27 @@ pub(super) fn silenced(g: &Group) -> bool {
     silent.is_some_and(|a| a.frames.saturating_mul(2) >= g.count)
 }
 
+/// A few that a queue had no room for, as any queue has now and then.
+fn queued(g: &Group) -> bool {
+    let syns = g.of.iter().any(|l| l.carries == "syn");
+    let down = g.qdisc.as_deref() == Some(NOQUEUE);
+    g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
+}
+
+/// A host that is gone sends a few more by a device that is down, of which nothing tells whose they are.
+fn gone(g: &Group) -> bool {
+    let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NOQUEUE);
+    // Of devices of one name it is not known which.
+    let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.several;
+    (down || unknown) && g.owned == 0 && g.of.is_empty() && g.count < OF_ONE_GONE && !says_why(g) && whole(g)
+}
+
+/// A few ends of connections, without data, for a host that is no longer there.
+fn ends(g: &Group) -> bool {
+    let all = g.owned == g.count && g.of.iter().all(|o| o.carries == "fin");
+    g.reason == OTHERHOST && all && g.count < OF_ONE_GONE && g.meanwhile.is_none() && whole(g)
+}
+
 /// No event was lost: there are no more of them (`analyses::drops` has no times else).
 fn whole(g: &Group) -> bool {
     !g.times.is_empty()
@@ -101,30 +122,57 @@ pub(super) fn lacked(d: &Drops, tone: Tone) -> bool {
     tone == Tone::Notice && of.saturating_mul(2) >= d.lost && of > 0
 }
 
-/// Each group by itself; those that stand behind the first ones have no times, and are not known to be harmless.
-pub(super) fn harmless(d: &Drops, lost: &[Group]) -> bool {
-    let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-    let by_rule = |g: &Group| g.reason == RULES && d.unmissed.is_some();
-    let answered: u64 = lost.iter().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
-    let told = |g: &Group| answered_at_once(g) && answered <= FEW;
-    // Nor a few that a queue had no room for, as any queue has now and then.
-    let queued = |g: &Group| {
-        let syns = g.of.iter().any(|l| l.carries == "syn");
-        let down = g.qdisc.as_deref() == Some(NOQUEUE);
-        g.reason == QUEUE_FULL && !syns && !down && g.full.is_none() && whole(g)
+/// Of the groups that were lost, what is or may be missed, each group by itself: where a part of one is noise, the others of it. Those that stand behind the first ones have no times, and are not known to be harmless.
+pub(super) fn missed(d: &Drops) -> Vec<&Group> {
+    let noise = noise(d);
+    let whole = lost(d).filter(|g| !noise(g));
+    let parts = whole.map(|g| g.missed.as_deref().unwrap_or(g));
+    let missed: Vec<&Group> = parts.filter(|g| !noise(g)).collect();
+    // One or two by themselves are nothing, but belong to what else may be missed.
+    let few = few(d);
+    match missed.iter().all(|g| few(g)) {
+        true => vec![],
+        false => missed,
+    }
+}
+
+/// The rest, with the number of each that is noise.
+pub(super) fn unmissed(d: &Drops) -> Vec<Group> {
+    let noise = noise(d);
+    let rest = |g: &Group| {
+        let missed = match g.missed.as_deref() {
+            _ if noise(g) => 0,
+            Some(part) if noise(part) => 0,
+            Some(part) => part.count,
+            None => g.count,
+        };
+        g.count.saturating_sub(missed)
     };
-    // A host that is gone sends a few more by a device that is down, of which nothing tells whose they are.
-    let gone = |g: &Group| {
-        let down = g.reason == QUEUE_FULL && g.qdisc.as_deref() == Some(NOQUEUE);
-        // Of devices of one name it is not known which.
-        let unknown = g.reason == QUEUE_FULL && g.qdisc.is_none() && g.several;
-        (down || unknown) && g.owned == 0 && g.of.is_empty() && g.count < OF_ONE_GONE && !says_why(g) && whole(g)
-    };
-    let full: u64 = all().filter(|g| queued(g)).map(|g| g.count).sum();
-    all().all(|g| {
-        let noise = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
-        let few = full <= NOW_AND_THEN && queued(g);
+    let of = lost(d).map(|g| Group {
+        count: rest(g),
+        ..g.clone()
+    });
+    of.filter(|g| g.count > 0).collect()
+}
+
+fn lost(d: &Drops) -> impl Iterator<Item = &Group> {
+    d.groups.iter().filter(|g| g.expected == Some(false) && !g.background)
+}
+
+/// Whether a group of these is no more than a few that every host loses.
+fn few(d: &Drops) -> impl Fn(&Group) -> bool {
+    let answered: u64 = lost(d).filter(|g| answered_at_once(g)).map(|g| g.count).sum();
+    let full: u64 = lost(d).filter(|g| queued(g)).map(|g| g.count).sum();
+    move |g| full <= NOW_AND_THEN && queued(g) || answered <= FEW && answered_at_once(g)
+}
+
+/// Whether nobody is known to miss a group of these.
+fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
+    let by_rule = d.unmissed.is_some();
+    move |g| {
+        let nobodys = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
         let rate = g.finds_rate.is_some() || g.line_full.is_some();
-        noise || few || by_rule(g) || told(g) || rate || all_along(g) || sent_one_way(g) || gone(g)
-    })
+        let theirs = all_along(g) || sent_one_way(g) || gone(g) || ends(g);
+        nobodys || g.reason == RULES && by_rule || rate || theirs
+    }
 }

@@ -172,7 +172,9 @@ fn what_rules_drop_is_noise_where_nobody_waits_for_it() {
     let line = lines.into_iter().find(|l| l.subject == "drops").unwrap();
     assert_eq!(line.tone, Tone::Bad, "{}", line.sentence);
     assert!(
-        line.sentence.contains("nobody is known to miss what a rule dropped: "),
+        line.sentence.contains(
+            "nobody is known to miss 45 more: 45 for NETFILTER_DROP at 0x1 on eth0 (of what a rule dropped: "
+        ),
         "{}",
         line.sentence
     );
@@ -251,4 +253,28 @@ fn ends_of_idle_connections_are_nobodys() {
     let d = of(&f);
     let group = d.groups.iter().find(|g| g.reason == "NETFILTER_DROP").unwrap();
     assert_eq!((group.count, group.aside), (5, 3));
+}
+
+/// Beside noise the others are told by themselves; what goes to their end is no noise.
+#[test]
+fn what_may_be_missed_is_described_apart() {
+    let mut f = facts();
+    f.connections = (0..8).map(crate::testing::tcp::connection).collect();
+    let ports = [1, 1, 1, 1, 1, 2, 2, 2];
+    for (row, port) in f.connections.iter_mut().zip(ports) {
+        row.dport = port;
+        row.bytes_out = u64::from(port == 2);
+    }
+    (0..8).for_each(|n| owned(&mut f, Carries::Fin, n, 0));
+    let group = of(&f).groups[0].clone();
+    let missed = group.missed.as_deref().unwrap();
+    assert_eq!((group.count, group.aside), (8, 5));
+    assert_eq!(
+        (missed.count, missed.aside, missed.first_ns),
+        (3, 0, f.drops[5].time_ns)
+    );
+    assert_eq!(missed.first_drop, 5);
+    // One of the idle ones goes where they go.
+    f.connections[0].dport = 2;
+    assert_eq!(of(&f).groups[0].missed.as_deref().unwrap().count, 4);
 }
