@@ -149,9 +149,11 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
     );
     let sacks = transmit::Sacks::of(&identity, &tcp);
     identity.forget_events();
+    let left = drops.left_in_sockets().collect();
     let datagrams = datagrams::rows(
         sent,
         datagrams::Inputs {
+            left: &left,
             queued: &rx.queued,
             rx: &rx.rows,
             tx: &tx.rows,

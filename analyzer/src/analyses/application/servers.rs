@@ -17,6 +17,7 @@ use super::opening::{Opening, opening};
 use super::parts::Part;
 use super::pools::{behind, held, slow, solid};
 use super::released::Released;
+use super::shift::{Shift, shift};
 use super::sockets::{Role, Socket};
 use super::spans::Spans;
 use super::stood::{Came, Stood, stood};
@@ -121,6 +122,9 @@ pub struct Slow {
     pub acked: u64,
     /// The longest time until one of these was, ns.
     pub acked_max_ns: Option<i64>,
+    /// When they became much slower, where they were there all along.
+    #[serde(skip)]
+    pub shift: Option<Shift>,
     /// When their requests were sent, ns since the start of the recording, in order; empty where none is slow.
     #[serde(skip)]
     pub times: Vec<i64>,
@@ -204,14 +208,19 @@ fn of_server<'f>(
         .into_iter()
         .map(|(at, mut rows)| {
             let times: Vec<i64> = rows.iter().map(|r| r.0).collect();
-            rows.truncate(with_most(&times, p50));
             let start = facts.capture.start_ns.unwrap_or(0);
+            rows.truncate(with_most(&times, p50));
+            let asked = rows.iter().map(|r| (r.1.send_ns.saturating_sub(start), r.0));
+            let mut asked: Vec<(i64, i64)> = asked.filter(|_| any && facts.gaps.is_empty()).collect();
+            asked.sort_unstable();
+            let shift = shift(&asked, facts.capture.duration_ns);
             let mut times: Vec<i64> = rows.iter().map(|r| r.1.send_ns.saturating_sub(start)).collect();
             // Where events were lost what is missing makes bursts of its own.
             times.truncate(if any && facts.gaps.is_empty() { times.len() } else { 0 });
             times.sort_unstable();
             Slow {
                 over_ns: over(&rows),
+                shift,
                 times,
                 ..class(facts, waits, at, &rows)
             }
@@ -308,6 +317,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         place: None,
         acked: 0,
         acked_max_ns: None,
+        shift: None,
         times: vec![],
     };
     let sends: FxHashMap<(ConnectionId, i64), ()> = rows.iter().map(|(_, r)| ((r.connection, r.send_ns), ())).collect();

@@ -54,6 +54,10 @@ pub(super) fn beyond(facts: &Facts, vain: &[&TurnRow]) -> Option<Beyond> {
         .collect();
     let mut there = there.into_iter();
     let process = there.next().filter(|pid| *pid != 0 && there.next().is_none())?;
+    // Who asks itself asks nobody beyond it.
+    if vain.iter().any(|t| facts.process(t.pid) == process) {
+        return None;
+    }
     let mut by: BTreeMap<SocketAddr, Vec<&TurnRow>> = BTreeMap::new();
     for t in facts.udp_turns.iter().filter(|t| facts.process(t.pid) == process) {
         let asks = socket(t.socket).is_some_and(|s| !s.served) && t.confidence.is_solid();

@@ -37,6 +37,7 @@ mod silent;
 #[cfg(test)]
 mod tests;
 mod untaken;
+mod usurped;
 mod vain;
 
 pub use alone::Alone;
@@ -50,6 +51,7 @@ pub use onward::Onward;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
 pub use silent::Silent;
+pub use usurped::Usurped;
 pub use vain::InVain;
 pub(crate) use vain::turns_in_vain;
 
@@ -242,7 +244,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     found.truncate(GROUPS);
     // These walk over all turns: of those that are told alone.
     let more = |(g, own): (InVain, Option<&Vec<&TurnRow>>)| InVain {
-        beyond: own.and_then(|of| beyond::beyond(facts, of)),
+        beyond: own.filter(|_| g.unread == 0).and_then(|of| beyond::beyond(facts, of)),
         answered_before: own.map_or(0, |of| answered_before(facts, of)),
         ..g
     };
@@ -377,6 +379,10 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
         beside: None,
         onward: vec![],
         beyond: None,
+        usurped: usurped::usurped(facts, there, turns).filter(|_| counted),
+        left_ns: at
+            .filter(|s| s.left > 0)
+            .map(|s| s.last_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
         answered_before: 0,
         since_ns: first.map_or(0, |t| t.start_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
         pause: meanwhile::pause(facts, turns).filter(|_| processes.len() <= 1),

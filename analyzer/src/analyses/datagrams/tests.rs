@@ -7,6 +7,7 @@ mod lost;
 mod onward;
 mod questions;
 mod silent;
+mod usurped;
 
 use std::path::PathBuf;
 

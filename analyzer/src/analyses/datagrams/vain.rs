@@ -4,6 +4,7 @@ use super::beside::Beside;
 use super::beyond::Beyond;
 use super::meanwhile::Pause;
 use super::onward::Onward;
+use super::usurped::Usurped;
 use super::{OPEN_NS, WAIT_NS, untold};
 use crate::explain::Id;
 use crate::facts::Facts;
@@ -46,7 +47,7 @@ pub struct InVain {
     pub open: u64,
     /// Datagrams that came to a socket of this recording.
     pub landed: u64,
-    /// Of them, those not read when it ended.
+    /// Of them, those not read when it ended, or their socket was destroyed.
     pub unread: u64,
     /// Turns that were answered by who read them, while they waited, by a datagram that no socket took; inferred.
     pub untaken: u64,
@@ -68,6 +69,12 @@ pub struct InVain {
     /// Where nothing ties what these asked to these: whom they asked in vain meanwhile, and not before; inferred.
     #[serde(skip)]
     pub beyond: Option<Beyond>,
+    /// They came to a socket that nobody read, beside the one that answers them; inferred.
+    #[serde(skip)]
+    pub usurped: Option<Usurped>,
+    /// When the socket to which they came was destroyed with them, ns since the start of the recording.
+    #[serde(skip)]
+    pub left_ns: Option<i64>,
     /// Turns of programs of its name there that were answered before the first of these, where a good part of those behind it is in vain.
     #[serde(skip)]
     pub answered_before: u64,

@@ -9,6 +9,7 @@ use super::before::{Before, Places};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
 use super::shut::{self, Shut};
+use super::source::{self, Source};
 use super::twice::{Changes, Twice};
 use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
@@ -59,6 +60,9 @@ pub struct Failed {
     pub twice: Option<Twice>,
     /// Where their program connected before, and never since; inferred.
     pub before: Option<Before>,
+    /// They come from another address than those before, which came to be.
+    #[serde(skip)]
+    pub source: Option<Source>,
     /// Nobody is known to have reached that end, and no event was lost that would say otherwise; of known processes.
     #[serde(skip)]
     pub nobody: bool,
@@ -146,6 +150,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
             shut: None,
             twice: None,
             before: None,
+            source: None,
             nobody: asides.nobody(r),
             times: vec![],
             duration_ns: facts.capture.duration_ns,
@@ -177,6 +182,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         let unanswered = UNANSWERED.contains(&group.end);
         group.shut = syns.shut(of.iter().copied()).filter(|_| unanswered);
         group.twice = changes.twice(of).filter(|_| group.answered_by.is_none());
+        group.source = source::source(facts, of).filter(|_| unanswered);
         group.before = places.before(of).filter(|_| group.nobody);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();

@@ -44,6 +44,7 @@ mod rst;
 mod scans;
 mod shut;
 mod slowest;
+mod source;
 mod strangers;
 #[cfg(test)]
 mod tests;
@@ -78,6 +79,7 @@ pub use scans::Scan;
 pub(crate) use scans::scanning;
 pub use shut::{Only, Shut};
 pub use slowest::SlowOpen;
+pub use source::Source;
 pub(crate) use strangers::monitored;
 pub use turned_away::TurnedAway;
 pub use twice::Twice;

@@ -19,6 +19,7 @@ mod raced;
 mod refuses;
 mod restarted;
 mod scans;
+mod source;
 mod translated;
 mod twice;
 mod untranslated;

@@ -49,7 +49,7 @@ pub(super) fn stands(facts: &Facts, s: &Sender, samples: &[&SampleRow], around: 
     let (held, rtt) = (s.limiters.iter().find(|l| l.0 == "cwnd")?.1, s.rtt.p50_ns?);
     let ns = held * facts.spent.get(&c)?.busy_ns as f64;
     let long = held >= HELD && ns >= LONG_NS && ns >= ROUNDS * rtt as f64;
-    (long && around.calm(facts, c, i64::MIN, i64::MAX)).then_some(first.snd_cwnd)
+    (long && around.open_all_along(facts, c)).then_some(first.snd_cwnd)
 }
 
 /// Most of them that one end sends to one host.

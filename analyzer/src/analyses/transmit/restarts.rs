@@ -9,7 +9,7 @@
 //! The kernel halves the window once for each timeout of the pause, down to the initial one (net/ipv4/tcp_output.c
 //! `tcp_cwnd_restart`, where `net.ipv4.tcp_slow_start_after_idle` is set): what fell to no such value fell for another reason.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::Censored;
@@ -23,6 +23,8 @@ const RTO_MIN_NS: i64 = 200_000_000;
 const INITIAL: u32 = 10;
 /// Congestion states from which on the window is not the sender's to open (`enum tcp_ca_state`: CWR).
 const REDUCED: i32 = 2;
+/// `TCP_CA_Open`.
+const OPEN: i32 = 0;
 
 /// What pauses did to a connection's congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -59,6 +61,8 @@ pub(super) struct Around {
     disturbed: FxHashMap<ConnectionId, Vec<i64>>,
     /// The window was reduced from then on, or no longer.
     states: FxHashMap<ConnectionId, Vec<(i64, bool)>>,
+    /// Ever in another state than Open, which is set when a connection opens, too; or something was sent again.
+    other: FxHashSet<ConnectionId>,
 }
 
 impl Around {
@@ -71,14 +75,22 @@ impl Around {
             out.disturbed.entry(s.connection).or_default().push(s.time_ns);
             let reduced = s.state >= REDUCED;
             out.states.entry(s.connection).or_default().push((s.time_ns, reduced));
+            if s.state != OPEN {
+                out.other.insert(s.connection);
+            }
         }
         for r in &facts.retransmits {
             if let Some(c) = r.connection {
                 out.disturbed.entry(c).or_default().push(r.time_ns);
+                out.other.insert(c);
             }
         }
         out.disturbed.values_mut().for_each(|v| v.sort_unstable());
         out
+    }
+    /// It was in no other state than Open in the recording, and nothing of it was sent again.
+    pub(super) fn open_all_along(&self, facts: &Facts, c: ConnectionId) -> bool {
+        self.told && facts.gaps.is_empty() && !self.other.contains(&c)
     }
     /// Nothing happened between, and the window was not reduced before.
     pub(super) fn calm(&self, facts: &Facts, c: ConnectionId, from: i64, to: i64) -> bool {

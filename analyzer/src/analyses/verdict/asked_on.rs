@@ -1,8 +1,8 @@
-//! Of questions by UDP in vain: what was asked right before and answered, and whom those asked who were asked.
+//! Of questions by UDP in vain: what was asked right before and answered, whom those asked who were asked, and who took their port.
 
 use super::datagrams::address;
 use super::sentences::{duration, moment};
-use crate::analyses::datagrams::{Beyond, InVain, Onward};
+use crate::analyses::datagrams::{Beyond, InVain, Onward, Usurped};
 
 /// Nearly all of them right behind one that was answered: the resolver is there.
 pub(super) fn beside(v: &InVain) -> Option<String> {
@@ -86,4 +86,22 @@ pub(super) fn beyond(v: &InVain) -> Option<String> {
         moment(b.since_ns),
         b.before
     ))
+}
+
+/// Another socket has their port.
+pub(super) fn usurped(u: &Usurped) -> String {
+    let until = match u.to_ns {
+        Some(ns) => format!("until it was closed at {}", moment(ns)),
+        None => "until the recording ended".to_owned(),
+    };
+    let after = match u.after {
+        0 => String::new(),
+        n => format!(" ({n} behind it)"),
+    };
+    format!(
+        "from {} on they came to another socket there than before, and lay unread in it {until}, while the socket of {}, on which {} were answered before{after}, was still there and got none: both are bound to that port (SO_REUSEADDR or SO_REUSEPORT), and the kernel gives what comes to one of them, mostly the one bound last (inferred)",
+        moment(u.from_ns),
+        u.whose,
+        u.before
+    )
 }

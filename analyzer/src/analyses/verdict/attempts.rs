@@ -189,6 +189,16 @@ pub(super) fn what(f: &Failed) -> String {
             counted(b.connections, "time", "times")
         ),
     };
+    let said = match &f.source {
+        None => said,
+        Some(s) => format!(
+            "{said}; they come from {}, where {} from {} stood before, the last at {}: another source address than before, as by a route's `src` or an address that was added, which is not let through there (inferred)",
+            s.now,
+            counted(s.stood, "connection", "connections"),
+            s.before,
+            moment(s.last_ns)
+        ),
+    };
     let said = match &f.aside {
         Some(beside) if fails(f) && f.check_ns.is_none() => format!("{said}, {}", aside(beside)),
         _ => said,

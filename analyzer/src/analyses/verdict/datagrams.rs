@@ -57,6 +57,9 @@ fn there(v: &InVain) -> Option<String> {
         "queue" => " (by a snapshot: the one socket whose queue grew)",
         _ => "",
     };
+    if let Some(u) = &v.usurped {
+        return Some(asked_on::usurped(u));
+    }
     if v.untaken > 0 {
         let which = if v.untaken == v.turns {
             "all".to_owned()
@@ -73,6 +76,10 @@ fn there(v: &InVain) -> Option<String> {
             "they came to {holder}{by}, which answered {which} at once, but no socket took the answers (NO_SOCKET): they came from another address or port than was asked, as of a server bound to any address whose answers leave by another of its host's, or of an address that was translated (NAT) and whose answers are not translated back (inferred)"
         ));
     }
+    let (lie, until) = match v.left_ns {
+        Some(ns) => ("lay", format!(" until that was closed at {}", moment(ns))),
+        None => ("lie", String::new()),
+    };
     Some(match (v.unread, v.landed == v.sends) {
         (0, _) => format!(
             "{} came to {holder}{by} and {} read",
@@ -84,11 +91,12 @@ fn there(v: &InVain) -> Option<String> {
             if v.landed == 1 { "was" } else { "were" }
         ),
         (n, true) if n == v.landed => match n {
-            1 => format!("it lies unread in the receive queue of {holder}{by}"),
-            _ => format!("all lie unread in the receive queue of {holder}{by}"),
+            1 if v.left_ns.is_none() => format!("it lies unread in the receive queue of {holder}{by}"),
+            1 => format!("it lay unread in the receive queue of {holder}{by}{until}"),
+            _ => format!("all {lie} unread in the receive queue of {holder}{by}{until}"),
         },
         (n, _) => format!(
-            "{} came to {holder}{by}, {n} of them lie unread in its receive queue",
+            "{} came to {holder}{by}, {n} of them {lie} unread in its receive queue{until}",
             v.landed
         ),
     })

@@ -141,7 +141,7 @@ fn obeyed(d: &Drops) -> bool {
 }
 
 /// What is lost and may be missed, or all that is lost where nothing is, and how many packets that is.
-fn told(d: &Drops) -> (Vec<&Group>, u64) {
+pub(super) fn told(d: &Drops) -> (Vec<&Group>, u64) {
     let groups = match missed(d) {
         none if none.is_empty() => {
             let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);

@@ -58,6 +58,13 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let Some(tone) = told.map(|l| l.tone) else {
         return lines;
     };
+    if of.drops.is_some_and(|d| of_noise(d, hurt)) {
+        let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
+        if let Some((line, _)) = again.zip(of.tcp.filter(|t| again_of(t, hurt))) {
+            line.headline.push_str(", behind losses that nobody is known to miss");
+        }
+        return lines;
+    }
     for line in &mut lines {
         let one = !line.headline.is_empty() && sentences::words(&line.headline, 1) == line.headline;
         let theirs = match line.subject {
@@ -65,7 +72,7 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
             "application" => of.application.is_some_and(|a| late(&line.headline, a, hurt)),
             "receive" => of.receive.is_some_and(|r| behind(r, hurt)),
             "transmit" => of.transmit.is_some_and(|t| held(t, hurt)),
-            "tcp" => of.tcp.is_some_and(|t| again(t, hurt)),
+            "tcp" => of.tcp.is_some_and(|t| again_of(t, hurt)),
             _ => false,
         };
         // What is wrong does not stand under what is only worth a look.
@@ -84,6 +91,15 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// Most of what connections lost is what nobody is known to miss, and the line on drops tells something else.
+fn of_noise(d: &Drops, hurt: &Hurt) -> bool {
+    let (told, n) = super::drops::told(d);
+    let theirs = told.iter().flat_map(|g| &g.of);
+    let theirs = theirs.filter(|l| ["data", "syn"].contains(&l.carries));
+    let theirs: u64 = theirs.map(|l| l.count).sum();
+    n < d.lost && theirs.saturating_mul(2) < hurt.lost
 }
 
 /// Every attempt that did not come to be lost something here meanwhile, and nothing was reset.
@@ -153,7 +169,7 @@ fn held(t: &Transmit, hurt: &Hurt) -> bool {
 }
 
 /// Nearly all that was sent again was of such connections, behind their first loss.
-fn again(t: &Tcp, hurt: &Hurt) -> bool {
+fn again_of(t: &Tcp, hurt: &Hurt) -> bool {
     let ours = t.calls() <= hurt.lost.saturating_mul(TIMES);
     hurt.again > 0 && ours && hurt.again as f64 >= NEARLY_ALL * t.calls() as f64
 }

@@ -292,7 +292,9 @@ pub fn answer(
         ),
         counted::holes(
             Line {
-                names_cause: receive.findings().is_some_and(|r| received::cause(r).is_some()),
+                names_cause: receive
+                    .findings()
+                    .is_some_and(|r| received::cause(r).is_some() || received::kept_back(r)),
                 ..in_words(
                     line("receive", get(receive).map(|r| figures(received::receive(r)))),
                     receive.findings().map(received::headline),
@@ -331,6 +333,11 @@ pub fn answer(
             )
         },
     ];
+    // Nor do those who wait for another thread, where it is not woken for what came.
+    if receive.findings().is_some_and(received::kept_back) && application.findings().is_some_and(turns::for_a_lock) {
+        let answers = lines.iter_mut().filter(|l| l.subject == "application");
+        answers.for_each(|l| l.names_cause = false);
+    }
     // What a loop does to everybody, or a route to those that it covers, stands behind it.
     if circling.is_some() || drops.findings().is_some_and(drops::covered) {
         lines.iter_mut().for_each(|l| l.names_cause &= l.subject == "drops");

@@ -66,6 +66,13 @@ fn meaning(r: &Receive, stage: &StageTimes) -> String {
     }
 }
 
+/// Most of the time of what was received is that: it has a name, and what waits for its reader waits for it.
+pub(super) fn kept_back(r: &Receive) -> bool {
+    let kept = [Stage::OutOfOrder.name(), Stage::Ready.name()];
+    let stage = top(r, speak(&r.total)).map(|(s, _)| s.stage);
+    r.low_water.is_some() && stage.is_some_and(|s| kept.contains(&s))
+}
+
 /// `kept back by TCP though nothing was missing: desk1/7 at 10.0.0.3:40000 is woken ...`
 fn low_water(of: &LowWater) -> String {
     let task = match of.task.as_str() {

@@ -1,5 +1,6 @@
 //! When packets were dropped: groups of one kind as one, and the few spells in which their times lie.
 
+use crate::analyses::application::Shift;
 use crate::analyses::drops::reasons::QUEUE_FULL;
 use crate::analyses::drops::{Arp, Group, Inside, Lost, Receiver, Steady, Unresolved};
 use crate::reconstruct::drops::in_words;
@@ -232,6 +233,18 @@ pub(super) fn spells_or_all_along(times: &[i64], duration_ns: i64) -> String {
         true => ", throughout the recording".to_owned(),
         false => said,
     }
+}
+
+/// `, from 4.9 s on p50 284.00 ms (n 312), 37.20 ms before (n 221)`
+pub(super) fn shifted(s: &Shift) -> String {
+    format!(
+        ", from {} on p50 {} (n {}), {} before (n {})",
+        super::sentences::moment(s.at_ns),
+        super::sentences::duration(s.after_ns),
+        s.after,
+        super::sentences::duration(s.before_ns),
+        s.before
+    )
 }
 
 /// Bursts, more than a few, that begin at even distances, and their median distance.

@@ -6,6 +6,7 @@ mod echo;
 mod follows;
 mod full;
 mod left_early;
+mod missed;
 mod once;
 mod paths;
 mod queued;

@@ -15,7 +15,7 @@ use super::paused::paused;
 use super::place::{let_go_too, place_words};
 use super::replaced::replaced;
 use super::sentences::{counted, duration, or_dash};
-use super::spells::{listed, spells, spells_or_all_along};
+use super::spells::{listed, shifted, spells, spells_or_all_along};
 use super::waits_for_itself::waits_for_itself;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
 use crate::analyses::application::{Application, Asker, HELD_OFF_NS, Limit, Server, Service, Slow, SlowTurns, Waited};
@@ -151,7 +151,10 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     };
     let others = s.slow.iter().skip(1);
     let others = others.filter(|o| o.at != "unknown" && share(o.over_ns, s.over_ns) >= OTHERS);
-    let when = |of: &Slow| spells_or_all_along(&of.times, a.duration_ns);
+    let when = |of: &Slow| match &of.shift {
+        Some(s) => shifted(s),
+        None => spells_or_all_along(&of.times, a.duration_ns),
+    };
     let others: Vec<String> = others
         .map(|o| {
             let which = counted(o.n, "other", "others");

@@ -1,14 +1,17 @@
 //! Whose units are they? Where the shares of services among a ledger's units differ much between the sides, what is longer may be no service's: those with long times have become more. What is
 //! shorter likewise.
-//! Times of each service tell, where both sides have most of their units in common.
+//! Times of each service tell, where both sides have most of their units in common; where these do not differ, or tell nothing, the same of each service's clients by their networks (/24, /64): from farther away everything
+//! takes longer.
 //!
 //! In: rows of `rx` and `tx`, metrics that were judged. Out: metrics that are worse, and of no service are longer (better, and of none shorter), are changed, with the shares; where that cannot be told they
 //! stay what they are, and it is said. Each metric is looked at by itself: a stage may be longer where the whole is not. Lives of skbs are looked at by the whole.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use super::compare::{Metric, PERCENTS};
 use super::kinds::Kinds;
+use super::strata::network;
 use crate::diff::said::verdict::Outcome;
 use crate::diff::servers::asks::Asks;
 use crate::diff::sides::options::{DiffOptions, Recording};
@@ -104,8 +107,19 @@ impl Unit<'_> {
     }
 }
 
-/// Units of each service's port; `None`: of none that is known.
-type Side<'f> = BTreeMap<Option<u16>, Vec<Unit<'f>>>;
+/// A service's port, and the network of its clients where these are told apart; `None`: of none that is known.
+type Of = Option<(u16, Option<IpAddr>)>;
+
+/// Units of each.
+type Side<'f> = BTreeMap<Of, Vec<Unit<'f>>>;
+
+fn text_of(of: Of) -> String {
+    match of {
+        None => "no known port".into(),
+        Some((port, None)) => format!("port {port}"),
+        Some((port, Some(network))) => format!("port {port} of {network}/{}", if network.is_ipv4() { 24 } else { 64 }),
+    }
+}
 
 fn ports(all: &[Recording<'_>]) -> BTreeSet<u16> {
     let of = |r: &Recording<'_>| -> Vec<u16> {
@@ -115,7 +129,7 @@ fn ports(all: &[Recording<'_>]) -> BTreeSet<u16> {
     all.iter().flat_map(of).collect()
 }
 
-fn side<'f>(all: &[Recording<'f>], ledger: &str, known: &BTreeSet<u16>) -> Side<'f> {
+fn side<'f>(all: &[Recording<'f>], ledger: &str, known: &BTreeSet<u16>, networks: bool) -> Side<'f> {
     let mut out = Side::new();
     for r in all {
         // What the other side alone knows of, by either end.
@@ -123,7 +137,14 @@ fn side<'f>(all: &[Recording<'f>], ledger: &str, known: &BTreeSet<u16>) -> Side<
             let row = r.facts.connections.get(c.0 as usize)?;
             [row.sport, row.dport].into_iter().find(|p| known.contains(p))
         };
-        let service = |c: Option<ConnectionId>| c.and_then(|c| server_port(r.facts, c).or_else(|| either(c)));
+        let port = |c: Option<ConnectionId>| c.and_then(|c| server_port(r.facts, c).or_else(|| either(c)));
+        // Of the end that has another port.
+        let client = |c: Option<ConnectionId>, port: u16| {
+            let row = r.facts.connections.get(c?.0 as usize)?;
+            let far = if row.sport == port { row.daddr } else { row.saddr };
+            far.filter(|_| networks).map(network)
+        };
+        let service = |c: Option<ConnectionId>| port(c).map(|port| (port, client(c, port)));
         let counts = |start, dev, c| r.has(start) && r.takes(dev, c);
         if ledger == "rx" {
             let of = r.facts.rx.iter().filter(|x| rx_counts(x));
@@ -152,7 +173,9 @@ pub(super) fn times(
     let mut out = vec![];
     for (nth, r) in all.iter().enumerate() {
         let known = BTreeSet::new();
-        let units = side(std::slice::from_ref(r), ledger, &known).into_values().flatten();
+        let units = side(std::slice::from_ref(r), ledger, &known, false)
+            .into_values()
+            .flatten();
         let own = units.filter(|x| on(x) && x.connection().is_some_and(|c| wanted(nth, c)));
         out.extend(own.filter_map(|x| x.time(what)));
     }
@@ -174,27 +197,26 @@ struct Shares<'f> {
 }
 
 impl<'f> Shares<'f> {
-    fn of(before: &[Recording<'f>], after: &[Recording<'f>], ledger: &str) -> Shares<'f> {
+    fn of(before: &[Recording<'f>], after: &[Recording<'f>], ledger: &str, networks: bool) -> Shares<'f> {
         let known: BTreeSet<u16> = ports(before).union(&ports(after)).copied().collect();
         Shares {
-            before: side(before, ledger, &known),
-            after: side(after, ledger, &known),
+            before: side(before, ledger, &known, networks),
+            after: side(after, ledger, &known, networks),
         }
     }
     /// Share before and after of each service, those that moved most first.
-    fn shares(&self) -> Vec<(Option<u16>, f64, f64)> {
+    fn shares(&self) -> Vec<(Of, f64, f64)> {
         let whole = |side: &Side<'_>| side.values().map(Vec::len).sum::<usize>();
         let (b, a) = (whole(&self.before), whole(&self.after));
         if b < LEAST || a < LEAST {
             return vec![];
         }
-        let share =
-            |side: &Side<'_>, p: &Option<u16>, whole: usize| side.get(p).map_or(0, Vec::len) as f64 / whole as f64;
-        let all: BTreeSet<&Option<u16>> = self.before.keys().chain(self.after.keys()).collect();
+        let share = |side: &Side<'_>, p: &Of, whole: usize| side.get(p).map_or(0, Vec::len) as f64 / whole as f64;
+        let all: BTreeSet<&Of> = self.before.keys().chain(self.after.keys()).collect();
         let each = all
             .into_iter()
             .map(|p| (*p, share(&self.before, p, b), share(&self.after, p, a)));
-        let mut each: Vec<(Option<u16>, f64, f64)> = each.collect();
+        let mut each: Vec<(Of, f64, f64)> = each.collect();
         each.sort_by(|x, y| (y.2 - y.1).abs().total_cmp(&(x.2 - x.1).abs()).then(x.0.cmp(&y.0)));
         each
     }
@@ -202,29 +224,30 @@ impl<'f> Shares<'f> {
     fn others(&self, least: f64) -> Option<String> {
         let shares = self.shares();
         let moved = shares.iter().map(|(_, b, a)| (a - b).abs()).sum::<f64>() / 2.0;
-        let text = |(port, b, a): &(Option<u16>, f64, f64)| {
-            let whose = port.map_or_else(|| "no known port".into(), |p| format!("port {p}"));
-            format!("{whose} {:.0} -> {:.0} %", b * 100.0, a * 100.0)
-        };
+        let text = |(of, b, a): &(Of, f64, f64)| format!("{} {:.0} -> {:.0} %", text_of(*of), b * 100.0, a * 100.0);
         let told: Vec<String> = shares.iter().take(TOLD).map(text).collect();
-        (moved > least).then(|| format!("its units are of other services ({})", told.join(", ")))
+        let what = match shares.iter().any(|(of, ..)| of.is_some_and(|of| of.1.is_some())) {
+            true => "other clients",
+            false => "other services",
+        };
+        (moved > least).then(|| format!("its units are of {what} ({})", told.join(", ")))
     }
     /// Whether any service's own units are longer in what is worse of this metric, or shorter in what is better; not of ports whose requests are others.
     fn moved(&self, m: &Metric, other_requests: &BTreeSet<u16>, o: &DiffOptions) -> Moved {
         let Some(what) = What::of(m) else {
             return Moved::NotKnown;
         };
-        let of = |side: &Side<'_>| -> BTreeMap<Option<u16>, Vec<i64>> {
+        let of = |side: &Side<'_>| -> BTreeMap<Of, Vec<i64>> {
             let on = |x: &&Unit<'_>| m.which.dev.as_deref().is_none_or(|d| d == x.dev().text());
             let times = |units: &Vec<Unit<'_>>| units.iter().filter(on).filter_map(|x| x.time(what)).collect();
             side.iter().map(|(port, units)| (*port, times(units))).collect()
         };
         let (b, a) = (of(&self.before), of(&self.after));
-        let n = |side: &BTreeMap<Option<u16>, Vec<i64>>, p: &Option<u16>| side.get(p).map_or(0, Vec::len);
-        let both: Vec<&Option<u16>> = (b.keys())
+        let n = |side: &BTreeMap<Of, Vec<i64>>, p: &Of| side.get(p).map_or(0, Vec::len);
+        let both: Vec<&Of> = (b.keys())
             .filter(|p| p.is_some() && n(&b, p).min(n(&a, p)) >= LEAST)
             .collect();
-        let common = |side: &BTreeMap<Option<u16>, Vec<i64>>| {
+        let common = |side: &BTreeMap<Of, Vec<i64>>| {
             let whole: usize = side.values().map(Vec::len).sum();
             both.iter().map(|p| n(side, p)).sum::<usize>() as f64 / whole.max(1) as f64
         };
@@ -232,7 +255,7 @@ impl<'f> Shares<'f> {
         let called = m.shifts.iter().filter(|s| s.outcome == m.outcome);
         let percents: Vec<(u64, i64)> = called.map(|s| (s.percent, s.shift.saturating_abs())).collect();
         // Other requests are answered in another time: shorter is no improvement then, longer may be harm all the same.
-        let judged = |p: &&Option<u16>| m.outcome != Outcome::Better || p.is_none_or(|p| !other_requests.contains(&p));
+        let judged = |p: &&Of| m.outcome != Outcome::Better || p.is_none_or(|p| !other_requests.contains(&p.0));
         for p in both.into_iter().filter(judged) {
             let (Some(b), Some(a)) = (b.get(p), a.get(p)) else {
                 continue;
@@ -284,14 +307,15 @@ pub(in crate::diff) fn moderate(
     o: &DiffOptions,
 ) {
     let other_requests = other_requests(asks);
-    for ledger in ["rx", "tx"] {
+    // By whose clients they are where services do not tell it.
+    for (ledger, networks) in [("rx", false), ("tx", false), ("rx", true), ("tx", true)] {
         let theirs =
             |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
         let of = |m: &&mut Metric| [Outcome::Worse, Outcome::Better].contains(&m.outcome) && theirs(m);
         if !metrics.iter_mut().any(|m| of(&m)) {
             continue;
         }
-        let shares = Shares::of(before, after, ledger);
+        let shares = Shares::of(before, after, ledger, networks);
         let otherwise = kinds.iter().any(|k| k.mixture) || asks.iter().any(Asks::asks_otherwise);
         let Some(others) = shares.others(if otherwise { OTHERS_KNOWN } else { OTHERS }) else {
             continue;
@@ -315,6 +339,7 @@ pub(in crate::diff) fn moderate(
                         false => format!("{others}, and of none they are {way}"),
                     }
                 }
+                Moved::NotKnown if networks => continue,
                 Moved::NotKnown => format!("{others}, and whether these are {way} is not known"),
             };
             m.mix = Some(match m.mix.take() {

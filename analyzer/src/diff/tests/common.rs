@@ -177,6 +177,38 @@ fn more_units_of_a_slow_service_are_no_slower_units() {
     assert_eq!((total(&d).outcome, queue.outcome), (Outcome::Changed, Outcome::Worse));
 }
 
+/// Likewise of one service's clients: from far away everything takes longer.
+#[test]
+fn more_units_of_clients_far_away_are_no_slower_units() {
+    let of_both = |(near, far): (usize, usize), near_ns: i64| {
+        let mut f = facts("rpc/rpc.nmb");
+        for (host, n, ns) in [([10, 7, 1, 9], near, near_ns), ([10, 8, 1, 9], far, 40_000_000)] {
+            let mut row = f.connections[0].clone();
+            row.connection = ConnectionId(f.connections.len() as u32);
+            (row.sport, row.dport, row.born, row.peer) = (50_000, 81, Some(2), None);
+            row.saddr = Some(host.into());
+            f.connections.push(row.clone());
+            put_units(&mut f, row.connection, n as i64, ns);
+        }
+        f
+    };
+    let total = |before: &Facts, after: &Facts| {
+        let d = of(before, after);
+        let m = d.metrics.iter().find(|m| m.metric == "rx.total").unwrap();
+        (m.outcome, m.mix.clone().unwrap_or_default())
+    };
+    let few = of_both((8_000, 2_000), 4_000_000);
+    let (outcome, why) = total(&few, &of_both((2_000, 8_000), 4_000_000));
+    assert_eq!(outcome, Outcome::Changed, "{why}");
+    assert!(
+        why.contains("its units are of other clients (port 81 of 10.7.1.0/24 "),
+        "{why}"
+    );
+    assert!(why.ends_with("and of none they are longer"), "{why}");
+    // Those near by take longer, too.
+    assert_eq!(total(&few, &of_both((2_000, 8_000), 20_000_000)).0, Outcome::Worse);
+}
+
 /// Units of a service that is asked 60 times per answer where it was once: other requests, whose times are no improvement. Where it is asked as before they are.
 #[test]
 fn units_of_other_requests_are_no_quicker_units() {

@@ -25,6 +25,8 @@
 
 mod arrivals;
 mod calls;
+mod landed;
+mod left;
 mod lengths;
 mod routes;
 mod rows;

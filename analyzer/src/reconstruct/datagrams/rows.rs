@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::calls::SendCall;
+use super::landed::{self, Landed};
+use super::left;
 use super::lengths::HEADERS;
 use super::snapshot::Line;
 use super::sockets::{CopyRow, SocketRow};
 use super::tables::TurnRow;
 use super::tracker::Found;
-use super::untold::Taken;
 use super::whither::{self, Way};
-use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::name::Name;
 use crate::reconstruct::receive::Queued;
-use crate::reconstruct::receive::tables::{RxEnd, RxRow, Stage};
+use crate::reconstruct::receive::tables::RxRow;
 use crate::reconstruct::skb::tables::HopRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow, TxStart};
 
@@ -34,6 +34,8 @@ pub struct Inputs<'f> {
     pub tx: &'f [TxRow],
     /// Steps through devices, in time order.
     pub hops: &'f [HopRow],
+    /// Packets that were in a socket, not read, when it was destroyed, and when that was.
+    pub left: &'f FxHashMap<SkbId, i64>,
 }
 
 /// The tables.
@@ -51,14 +53,6 @@ pub struct Datagrams {
     pub missing: Vec<String>,
 }
 
-/// Where a packet came to.
-#[derive(Clone, Copy)]
-struct Landed {
-    socket: u32,
-    unread: bool,
-    confidence: Confidence,
-}
-
 /// All rows.
 pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
     let Found {
@@ -72,8 +66,9 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         to,
         missing,
     } = found;
-    let mut landed = landed(&sockets, of);
-    taken_by_calls(&taken, of.rx, &mut landed, &mut turns);
+    let mut landed = landed::landed(&sockets, of);
+    landed::taken_by_calls(&taken, of.rx, &mut landed, &mut turns);
+    left::two_of_one_address(&mut sockets, &mut landed, &turns, of.left);
     for l in landed.values().filter(|l| l.unread) {
         if let Some(s) = sockets.get_mut(l.socket as usize) {
             s.unread += 1;
@@ -94,7 +89,7 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         if let Some(l) = packets.iter().find_map(|p| landed.get(&p.skb_id)) {
             turn.there = turn.there.or(Some(l.socket));
             turn.landed += 1;
-            turn.unread += u32::from(l.unread);
+            turn.unread += u32::from(l.unread || l.left);
         }
     }
     let mut copies = made_in_calls(&sends, &by_call, &landed);
@@ -124,51 +119,6 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         by_calls,
         missing,
     }
-}
-
-/// Packets that calls took, where no event names a UDP socket: where they came to, and when what answers a turn came.
-fn taken_by_calls(taken: &[Taken], rx: &[RxRow], landed: &mut FxHashMap<SkbId, Landed>, turns: &mut [TurnRow]) {
-    let answers = taken.iter().filter_map(|t| Some((t.skb, t.turn?)));
-    let answers: FxHashMap<SkbId, u32> = answers.collect();
-    for r in rx {
-        let turn = answers.get(&r.skb_id).and_then(|at| turns.get_mut(*at as usize));
-        if let Some(t) = turn {
-            let came = Stage::UNTIL_SOCKET.iter().filter_map(|s| r.stage(*s)).sum::<i64>();
-            t.ready_ns = Some(r.start_ns.saturating_add(came)).filter(|at| *at >= t.start_ns);
-        }
-    }
-    landed.extend(taken.iter().map(|t| {
-        let one = Landed {
-            socket: t.socket,
-            unread: false,
-            confidence: Confidence::Strong,
-        };
-        (t.skb, one)
-    }));
-}
-
-/// The socket to which each packet came.
-fn landed(sockets: &[SocketRow], of: Inputs<'_>) -> FxHashMap<SkbId, Landed> {
-    let mut by_sk: FxHashMap<u64, Vec<(i64, u32)>> = FxHashMap::default();
-    for (n, s) in (0u32..).zip(sockets) {
-        by_sk.entry(s.sk).or_default().push((s.first_ns, n));
-    }
-    let unread = of.rx.iter().filter(|r| r.end == RxEnd::Queued).map(|r| r.skb_id);
-    let unread: FxHashSet<SkbId> = unread.collect();
-    let one = |q: &Queued| {
-        let lives = by_sk.get(&q.sk)?;
-        let socket = lives
-            .get(lives.partition_point(|l| l.0 <= q.time_ns).checked_sub(1)?)?
-            .1;
-        let closed = sockets.get(socket as usize)?.closed;
-        let landed = Landed {
-            socket,
-            unread: !closed && unread.contains(&q.skb_id),
-            confidence: q.confidence,
-        };
-        Some((q.skb_id, landed))
-    };
-    of.queued.iter().filter_map(one).collect()
 }
 
 /// The UDP packets of each send call, in time order.

@@ -47,6 +47,8 @@ pub struct SocketRow {
     pub received: u64,
     /// Datagrams that arrived and were not read when the recording ended.
     pub unread: u64,
+    /// Datagrams that arrived and were in it, not read, when it was destroyed.
+    pub left: u64,
     /// Datagrams that arrived although no send call had made them, beside the one that they are a copy of.
     pub copies: u64,
     /// `address:port`, where a snapshot tells; of one bound to any address that of its namespace, where it has one only and nothing
@@ -111,6 +113,7 @@ impl SocketRow {
             silent_from_ns: None,
             received: 0,
             unread: 0,
+            left: 0,
             copies: 0,
             local: String::new(),
             remote: String::new(),
@@ -227,6 +230,13 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
             U64,
             "datagrams that arrived and were not read when the recording ended",
             |r, _| Cell::U64(r.unread)
+        ),
+        col!(
+            "left",
+            "count",
+            U64,
+            "datagrams that arrived and were in it, not read, when it was destroyed, by their frees; of one that nobody had used that is its end here",
+            |r, _| Cell::U64(r.left)
         ),
         col!(
             "copies",

@@ -312,7 +312,7 @@ pub static UDP_TURNS: TableDef<TurnRow> = TableDef {
             "unread",
             "count",
             U64,
-            "of them, those not read when the recording ended",
+            "of them, those not read when the recording ended, or their socket was destroyed",
             |r, _| Cell::U64(r.unread.into())
         ),
         col!(

@@ -6,12 +6,13 @@ use super::by_count;
 use super::flooded;
 use super::otherhost::{self, Hindsight};
 use super::places;
+use super::reasons::{LEFT, PURGED};
 use super::repair;
 use super::tables::DropRow;
 use super::too_big::{self, Message};
 use super::unrouted::{self, By};
 use crate::confidence::Confidence;
-use crate::facts::ConnectionId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::name::Name;
 use crate::reconstruct::ETH_P_ARP;
 use crate::reconstruct::whose::{Carries, Known, Owner, Whose};
@@ -53,6 +54,11 @@ impl Freed {
     /// Every place that a free was at.
     pub fn locations(&self) -> impl Iterator<Item = u64> + '_ {
         self.rows.iter().map(|r| r.location)
+    }
+    /// Packets that were in a socket, not read, when it was destroyed, and when that was.
+    pub fn left_in_sockets(&self) -> impl Iterator<Item = (SkbId, i64)> + '_ {
+        let left = self.rows.iter().filter(|r| [LEFT, PURGED].contains(&r.why));
+        left.filter_map(|r| Some((r.skb_id?, r.time_ns)))
     }
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {

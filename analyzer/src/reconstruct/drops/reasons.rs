@@ -7,6 +7,10 @@ use super::rules::{Rule, rule};
 /// A packet that had passed as many routers as its sender allowed.
 pub(super) const TTL: &str = "its TTL had run out";
 
+/// What was in a socket when it was destroyed, and in a queue that is emptied.
+pub(super) const LEFT: &str = "left in the socket when it closed";
+pub(super) const PURGED: &str = "queue emptied, as at close";
+
 /// Of a free by which most probably nothing was lost.
 pub const OBEYED: &str =
     "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed";
@@ -96,15 +100,10 @@ pub(super) const RULES: &[Rule] = &[
         "frame for another host; who sent it is not known",
     ),
     rule("DUP_FRAG", "", Some(true), "duplicate IP fragment"),
-    rule("SOCKET_CLOSE", "", Some(true), "left in the socket when it closed"),
+    rule("SOCKET_CLOSE", "", Some(true), LEFT),
     // It gives no reason (net/ipv4/udp.c `udp_destruct_common`).
-    rule(
-        "NOT_SPECIFIED",
-        "udp_destruct_",
-        Some(true),
-        "left in the socket when it closed",
-    ),
-    rule("QUEUE_PURGE", "", Some(true), "queue emptied, as at close"),
+    rule("NOT_SPECIFIED", "udp_destruct_", Some(true), LEFT),
+    rule("QUEUE_PURGE", "", Some(true), PURGED),
     rule("SKB_CONSUMED", "", Some(true), "the kernel says consumed, not dropped"),
     // Input of a route that refuses; without a route, or with forwarding off, it gives a reason (net/ipv4/route.c `ip_error`: frees
     // whatever the route's error is, EACCES of `prohibit`, EHOSTUNREACH of `unreachable`, EINVAL of `blackhole`).

@@ -126,6 +126,7 @@ fn servers_and_threads_have_tables() {
         metered: None,
         opening: None,
         kept: None,
+        shift: None,
         times: vec![],
     };
     answers.application = Outcome::Findings(Application {

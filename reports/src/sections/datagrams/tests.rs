@@ -42,6 +42,8 @@ fn each_group_is_a_row() {
             beside: None,
             onward: vec![],
             beyond: None,
+            usurped: None,
+            left_ns: None,
             answered_before: 0,
             since_ns: 0,
             pause: None,

@@ -24,6 +24,7 @@ fn each_group_is_a_row() {
             shut: None,
             twice: None,
             before: None,
+            source: None,
             nobody: false,
             times: vec![],
             duration_ns: 0,

@@ -395,35 +395,3 @@ fn a_few_that_no_event_tells_do_not_name_the_cause() {
     assert!(of(1, vec![]) && of(5_000, others()));
     assert!(!of(1, others()));
 }
-
-/// What nobody misses is told behind what may be missed, with its number, and is no part of the figures before it.
-#[test]
-fn noise_stands_behind_what_may_be_missed() {
-    let timed = |reason: &str, count: u64, at: i64| Group {
-        times: vec![at; count as usize],
-        ..group(Some(false), reason, count)
-    };
-    // One or two without data that have no route are nothing.
-    let noise = Group {
-        location: "ip6_forward".into(),
-        ..timed("IP_OUTNOROUTES", 40, 500_000_000)
-    };
-    let (tone, s) = said(vec![noise.clone(), timed("A", 7, 600_000_000)]);
-    assert_eq!(tone, Tone::Bad);
-    let first = "7 packets were dropped in this host that may be missed for A at f on rs, all at 0.600 s of 4.000 s (from drop:9)";
-    assert!(s.starts_with(first), "{s}");
-    let more = "; nobody is known to miss 40 more: 40 for IP_OUTNOROUTES at ip6_forward on rs;";
-    assert!(s.contains(more), "{s}");
-    // Alone it is no alarm; and of a group a part may be noise.
-    assert_eq!(said(vec![noise.clone()]).0, Tone::Notice);
-    let part = Group {
-        missed: Some(Box::new(timed("A", 3, 600_000_000))),
-        ..timed("A", 30, 500_000_000)
-    };
-    let (tone, s) = said(vec![part]);
-    assert!(tone == Tone::Bad && s.starts_with("3 packets were"), "{s}");
-    assert!(
-        s.contains("nobody is known to miss 27 more: 27 for A at f on rs"),
-        "{s}"
-    );
-}

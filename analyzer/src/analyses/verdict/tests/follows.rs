@@ -136,3 +136,32 @@ fn only_what_says_one_thing_of_these_ends_follows() {
     let lines = vec![line("drops", "", false), line("application", late, false)];
     assert_eq!(again(&answers, lines, &drops)[1].follows, None);
 }
+
+/// What was sent again for losses that nobody misses does not stand under others.
+#[test]
+fn losses_that_nobody_misses_have_nothing_under_them() {
+    let (answers, _) = of_sample("sawtooth/sawtooth.nmb");
+    let mut drops = answers.drops.findings().unwrap().clone();
+    let other = crate::analyses::drops::Group {
+        reason: "A".into(),
+        expected: Some(false),
+        count: 7,
+        ..Default::default()
+    };
+    drops.groups.iter_mut().for_each(|g| g.finds_rate = Some(0));
+    drops.groups.push(other);
+    drops.lost += 7;
+    let told = |drops: &Drops| {
+        let mut lines = answers.verdict.clone();
+        lines.iter_mut().for_each(|l| l.follows = None);
+        let lines = again(&answers, lines, drops);
+        let line = lines.into_iter().find(|l| l.subject == "tcp").unwrap();
+        (line.follows, line.headline.ends_with("that nobody is known to miss"))
+    };
+    assert_eq!(told(&drops), (None, true));
+    drops
+        .groups
+        .iter_mut()
+        .for_each(|g| (g.finds_rate, g.line_full) = (None, None));
+    assert_eq!(told(&drops), (Some("drops"), false));
+}

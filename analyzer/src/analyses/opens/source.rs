@@ -1,0 +1,60 @@
+//! Attempts without an answer that came from another address of their host than those before, which came to be: a route with another source, an address that was added.
+//!
+//! Needs `opens`. Measured; that this is why is inferred. Must not be said where any from the new address came to be there, or one from the old one failed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use crate::facts::Facts;
+use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
+
+/// Fewest of both.
+const FEWEST: usize = 3;
+
+/// From where they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// All that failed.
+    pub now: IpAddr,
+    /// Those that came to be before.
+    pub before: IpAddr,
+    /// How many.
+    pub stood: u64,
+    /// When the last of them began, ns since the start of the recording.
+    pub last_ns: i64,
+}
+
+/// Of attempts to one end.
+pub(super) fn source(facts: &Facts, of: &[&OpenRow]) -> Option<Source> {
+    let first = of.iter().min_by_key(|o| o.start_ns)?;
+    let to = first.to?;
+    let now: BTreeSet<IpAddr> = of.iter().filter_map(|o| Some(o.from?.0)).collect();
+    let now = now.first().copied().filter(|_| now.len() == 1 && of.len() >= FEWEST)?;
+    // Threads that live for one request are of no known process.
+    let theirs = |o: &&OpenRow| o.to == Some(to) && o.task == first.task && facts.gaps.is_empty();
+    let mut by: BTreeMap<IpAddr, Vec<&OpenRow>> = BTreeMap::new();
+    for o in facts.opens.iter().filter(theirs) {
+        if let Some((from, _)) = o.from {
+            by.entry(from).or_default().push(o);
+        }
+    }
+    if by.remove(&now)?.iter().any(|o| o.end == OpenEnd::Established) {
+        return None;
+    }
+    // Others go on; whoever stopped when these began is who has another address since.
+    let stopped = |of: &[&OpenRow]| {
+        let well = of
+            .iter()
+            .all(|o| o.end == OpenEnd::Established && o.start_ns < first.start_ns);
+        well && of.len() >= FEWEST
+    };
+    by.retain(|_, of| stopped(of));
+    let (before, old) = by.pop_first().filter(|_| by.is_empty())?;
+    let last_ns = old.iter().map(|o| o.start_ns).max()?;
+    Some(Source {
+        now,
+        before,
+        stood: old.len() as u64,
+        last_ns: last_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0)),
+    })
+}
