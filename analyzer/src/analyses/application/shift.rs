@@ -14,6 +14,13 @@ const PARTS: i64 = 28;
 const MOST: usize = 60;
 const NEARLY: usize = 90;
 
+/// Answers that are looked at together where it began.
+const NEXT: usize = 5;
+
+/// The last part of those behind, of so many, and how many it has at least: it must be as slow.
+const LAST: usize = 4;
+const LEAST_LAST: usize = 3;
+
 /// Slow answers before a time, and behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shift {
@@ -41,24 +48,35 @@ pub(super) fn shift(answers: &[(i64, i64)], duration_ns: i64) -> Option<Shift> {
         }
         let (b50, b90) = (nearest_rank(&mut before, 50)?, nearest_rank(&mut before, NEARLY)?);
         let a50 = nearest_rank(&mut after, 50)?;
-        let longer = after
-            .iter()
-            .filter(|ns| **ns > b90.max(b50.saturating_mul(TIMES)))
-            .count();
+        let far = b50.saturating_mul(TIMES);
+        let longer = after.iter().filter(|ns| **ns > b90.max(far)).count();
+        let early = before.iter().filter(|ns| **ns >= far).count();
         let many = longer.saturating_mul(100) >= after.len().saturating_mul(MOST);
         let much = a50 >= b50.saturating_mul(TIMES) && b90 < b50.saturating_mul(TIMES);
-        (many && much).then_some((longer as f64 / after.len() as f64, border, b50))
+        let apart = longer as f64 / after.len() as f64 - early as f64 / before.len() as f64;
+        (many && much).then_some((apart, border, b50))
     };
-    let (_, border, b50) = borders.filter_map(at).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // The first of equals.
+    let (_, border, b50) = borders.rev().filter_map(at).max_by(|a, b| a.0.total_cmp(&b.0))?;
     // The first of the slower ones is near that border.
     let from = border.saturating_sub(duration_ns / PARTS);
-    let slower = |(t, ns): &&(i64, i64)| *t >= from && *ns >= b50.saturating_mul(TIMES);
-    let at_ns = answers.iter().find(slower)?.0;
+    // And most of those right behind it are.
+    let slower = |of: &(i64, i64)| of.1 >= b50.saturating_mul(TIMES);
+    let mostly = |of: &&[(i64, i64)]| of.iter().filter(|o| slower(o)).count().saturating_mul(2) > of.len();
+    let mut next = answers
+        .windows(NEXT)
+        .filter(|of| of.first().is_some_and(|o| o.0 >= from && slower(o)));
+    let at_ns = next.find(mostly)?.first()?.0;
     let (before, after) = answers.split_at(answers.partition_point(|(t, _)| *t < at_ns));
     if before.len() < FEWEST || after.len() < FEWEST {
         return None;
     }
     let median = |of: &[(i64, i64)]| nearest_rank(&mut of.iter().map(|(_, ns)| *ns).collect::<Vec<i64>>(), 50);
+    // What was quick again at the end was a spell.
+    let last = after.get(after.len() - after.len() / LAST..)?;
+    if last.len() < LEAST_LAST || median(last)? < b50.saturating_mul(TIMES) {
+        return None;
+    }
     Some(Shift {
         at_ns,
         before_ns: median(before)?,
@@ -98,5 +116,17 @@ mod tests {
         assert_eq!(of(|n| if n < 10 { 35 } else { 300 }), None);
         assert_eq!(of(|n| if n < 130 { 35 } else { 300 }), None);
         assert_eq!(of(|n| if n < 70 { 35 } else { 60 }), None);
+        // A spell.
+        assert_eq!(of(|n| if (50..110).contains(&n) { 240 } else { 36 }), None);
+    }
+
+    /// Where slow answers come less often, as of who asks again when it has one, that is no later.
+    #[test]
+    fn it_began_with_the_first_of_few() {
+        let quick = (0..1000).map(|n| (n * 5 * MS, (35 + n % 3) * MS));
+        let slow = (0..90).map(|n| ((5_000 + n * 100) * MS, (200 + n) * MS));
+        let all: Vec<(i64, i64)> = quick.chain(slow).collect();
+        let s = shift(&all, 14_000 * MS).unwrap();
+        assert_eq!((s.at_ns, s.before, s.after), (5_000 * MS, 1000, 90));
     }
 }

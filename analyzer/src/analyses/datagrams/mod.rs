@@ -224,28 +224,31 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let by_thread = beside::by_thread(facts);
     let reads = onward::Reads::of(facts, &by_thread);
     let told = each_is_told(facts);
-    let mut found: Vec<(InVain, Option<&Vec<&TurnRow>>)> = groups
+    let mut found: Vec<(InVain, &Vec<&TurnRow>, bool)> = groups
         .iter()
         .map(|(key, of)| {
             let group = group(facts, &untaken, (key.1, of), sent(key));
             let none = told && group.untaken == 0 && !reads.spoke(of);
             let onward = if none { reads.onward(of) } else { vec![] };
-            let own = Some(of).filter(|_| none && onward.is_empty());
-            let of = InVain {
+            let own = none && onward.is_empty();
+            let told = InVain {
                 less_certain: less.get(key).copied().unwrap_or(0),
                 beside: beside::beside(facts, &by_thread, of).filter(|_| none),
                 onward,
                 ..group
             };
-            (of, own)
+            (told, of, own)
         })
         .collect();
-    found.sort_by_key(|(g, _)| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
+    found.sort_by_key(|(g, ..)| (std::cmp::Reverse(g.waited.sum_ns), g.first_ns));
     found.truncate(GROUPS);
     // These walk over all turns: of those that are told alone.
-    let more = |(g, own): (InVain, Option<&Vec<&TurnRow>>)| InVain {
-        beyond: own.filter(|_| g.unread == 0).and_then(|of| beyond::beyond(facts, of)),
-        answered_before: own.map_or(0, |of| answered_before(facts, of)),
+    let more = |(g, of, own): (InVain, &Vec<&TurnRow>, bool)| InVain {
+        usurped: usurped::usurped(facts, g.socket, of),
+        beyond: Some(of)
+            .filter(|_| own && g.unread == 0)
+            .and_then(|of| beyond::beyond(facts, of)),
+        answered_before: if own { answered_before(facts, of) } else { 0 },
         ..g
     };
     let found: Vec<InVain> = found.into_iter().map(more).collect();
@@ -379,10 +382,10 @@ fn group(facts: &Facts, untaken: &Untaken, (there, turns): (Option<u32>, &[&Turn
         beside: None,
         onward: vec![],
         beyond: None,
-        usurped: usurped::usurped(facts, there, turns).filter(|_| counted),
+        usurped: None,
         left_ns: at
-            .filter(|s| s.left > 0)
-            .map(|s| s.last_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
+            .and_then(|s| s.destroyed_ns)
+            .map(|ns| ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
         answered_before: 0,
         since_ns: first.map_or(0, |t| t.start_ns.saturating_sub(facts.capture.start_ns.unwrap_or(0))),
         pause: meanwhile::pause(facts, turns).filter(|_| processes.len() <= 1),

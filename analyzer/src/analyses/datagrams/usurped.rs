@@ -5,7 +5,7 @@
 //!                                first_ns                   to_ns
 //! ```
 //! Needs `udp_turns`, `udp_sockets`; the end of T by the frees of what was in it. Inferred: the kernel gives a datagram to the socket bound last of those that share a port (SO_REUSEADDR), or spreads them
-//! (SO_REUSEPORT); net/ipv4/udp.c `udp4_lib_lookup2`. Must not be said where T was ever read, S was closed meanwhile, or S answers others there at that time.
+//! (SO_REUSEPORT); net/ipv4/udp.c `udp4_lib_lookup2`. Must not be said where T was ever read, S is not known to be there behind it, or more than a tenth came to S at that time.
 
 use super::who;
 use crate::facts::Facts;
@@ -29,6 +29,8 @@ pub struct Usurped {
     pub before: u64,
     /// As said.
     pub after: u64,
+    /// That came to the first one meanwhile, whatever address of its host was asked.
+    pub got: u64,
 }
 
 /// Of questions in vain that came to one socket.
@@ -42,7 +44,7 @@ pub(super) fn usurped(facts: &Facts, there: Option<u32>, vain: &[&TurnRow]) -> O
         .udp_turns
         .iter()
         .filter(|t| t.whither(&facts.udp_sockets) == Some(to));
-    let (mut before, mut after, mut beside) = (0usize, 0usize, 0usize);
+    let (mut before, mut after) = (0usize, 0usize);
     let mut whose = None;
     for t in asked.filter(|t| t.there.is_some_and(|n| n != there)) {
         let answered = t.end == TurnEnd::Answered;
@@ -52,18 +54,21 @@ pub(super) fn usurped(facts: &Facts, there: Option<u32>, vain: &[&TurnRow]) -> O
                 whose = t.there;
             }
             at if at > last => after += usize::from(answered),
-            at if at >= first => beside += 1,
             _ => {}
         }
     }
-    let owner = whose.and_then(of).filter(|s| s.last_ns > last || !s.closed)?;
-    let many = vain.len() >= FEWEST && before >= FEWEST && beside.saturating_mul(BUT) <= vain.len();
+    // A process that ended closes none by a call: that it lived is known by what it did later.
+    let owner = whose.and_then(of).filter(|s| s.last_ns > last)?;
+    let meanwhile = facts.udp_turns.iter().filter(|t| t.there == whose);
+    let got = meanwhile.filter(|t| (first..=last).contains(&t.start_ns)).count();
+    let many = vain.len() >= FEWEST && before >= FEWEST && got.saturating_mul(BUT) <= vain.len();
     let start = facts.capture.start_ns.unwrap_or(0);
     many.then(|| Usurped {
         whose: who(&owner.task, owner.pid),
         from_ns: first.saturating_sub(start),
-        to_ns: (taker.left > 0).then(|| taker.last_ns.saturating_sub(start)),
+        to_ns: taker.destroyed_ns.map(|ns| ns.saturating_sub(start)),
         before: before as u64,
         after: after as u64,
+        got: got as u64,
     })
 }

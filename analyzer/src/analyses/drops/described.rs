@@ -17,7 +17,7 @@ use super::{
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::drops::{CHECKSUM, in_words};
-use crate::reconstruct::whose::Whose;
+use crate::reconstruct::whose::{Carries, Whose};
 
 /// The others are told apart where what nobody misses is at least one in so many.
 const PART: u64 = 10;
@@ -116,6 +116,8 @@ impl Described<'_> {
             ..bare
         };
         self.describe(&mut missed, others.into_iter().map(|(_, d)| *d).collect());
+        // These are told by the reason's rows, whatever part of them it is.
+        (missed.sizes, missed.flood, missed.by_counter) = (None, None, None);
         Some(Box::new(missed))
     }
 
@@ -181,6 +183,11 @@ impl Described<'_> {
                 group.aside = n;
             }
         }
+        let theirs = rows
+            .iter()
+            .filter_map(|r| r.owner)
+            .filter(|o| o.carries != Carries::Fin);
+        group.of_connections = theirs.filter(|o| o.connection.is_some()).count() as u64;
         let rows: Vec<&DropRow> = rows.into_iter().filter(|r| r.owner.is_some()).collect();
         group.owned = rows.len() as u64;
         if !rows.is_empty() {

@@ -116,6 +116,9 @@ pub struct Group {
     /// Of a socket that had no room: datagrams of threads that waited for no answer; only of the first groups of lost packets of programs.
     #[serde(skip)]
     pub one_way: u64,
+    /// Of connections, but for FINs alone: what may be sent again, or wait.
+    #[serde(skip)]
+    pub of_connections: u64,
     /// Those that are neither, where both are there: described by themselves.
     #[serde(skip)]
     pub missed: Option<Box<Group>>,

@@ -9,7 +9,7 @@ use super::before::{Before, Places};
 use super::listens::Unheard;
 use super::on_the_way_back::{Back, back};
 use super::shut::{self, Shut};
-use super::source::{self, Source};
+use super::source::{Source, Sources};
 use super::twice::{Changes, Twice};
 use super::{GROUPS, Scan, after_udp, checks, end, listens, scans, strangers, task, translated};
 use crate::explain::{Id, Kind};
@@ -117,6 +117,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
     let mut answered: BTreeMap<_, BTreeMap<End, u64>> = BTreeMap::new();
     let mut rows: BTreeMap<_, Vec<&OpenRow>> = BTreeMap::new();
     let (syns, places, changes) = (shut::Syns::of_all(facts), Places::of_all(facts), Changes::of_all(facts));
+    let sources = Sources::of_all(facts);
     let strangers = strangers::strangers(facts);
     let knocks: FxHashSet<_> = strangers.iter().flat_map(|s| &s.of).map(|r| r.connection).collect();
     let of = |r: &OpenRow| r.end != OpenEnd::Established && !under_way(r) && !knocks.contains(&r.connection);
@@ -182,7 +183,7 @@ pub(super) fn failed(facts: &Facts, under_way: &impl Fn(&OpenRow) -> bool) -> (V
         let unanswered = UNANSWERED.contains(&group.end);
         group.shut = syns.shut(of.iter().copied()).filter(|_| unanswered);
         group.twice = changes.twice(of).filter(|_| group.answered_by.is_none());
-        group.source = source::source(facts, of).filter(|_| unanswered);
+        group.source = if unanswered { sources.source(of) } else { None };
         group.before = places.before(of).filter(|_| group.nobody);
     }
     let mut all: Vec<Failed> = groups.into_values().collect();

@@ -90,7 +90,8 @@ impl Around {
     }
     /// It was in no other state than Open in the recording, and nothing of it was sent again.
     pub(super) fn open_all_along(&self, facts: &Facts, c: ConnectionId) -> bool {
-        self.told && facts.gaps.is_empty() && !self.other.contains(&c)
+        let told = self.told && facts.capture.recorded("tcp:tcp_cong_state_set");
+        told && facts.gaps.is_empty() && !self.other.contains(&c)
     }
     /// Nothing happened between, and the window was not reduced before.
     pub(super) fn calm(&self, facts: &Facts, c: ConnectionId, from: i64, to: i64) -> bool {

@@ -98,8 +98,12 @@ pub(super) fn usurped(u: &Usurped) -> String {
         0 => String::new(),
         n => format!(" ({n} behind it)"),
     };
+    let got = match u.got {
+        0 => "none".to_owned(),
+        n => n.to_string(),
+    };
     format!(
-        "from {} on they came to another socket there than before, and lay unread in it {until}, while the socket of {}, on which {} were answered before{after}, was still there and got none: both are bound to that port (SO_REUSEADDR or SO_REUSEPORT), and the kernel gives what comes to one of them, mostly the one bound last (inferred)",
+        "from {} on they came to another socket there than before, and lay unread in it {until}, while the socket of {}, on which {} were answered before{after}, was still there and got {got}: both are bound to that port (SO_REUSEADDR or SO_REUSEPORT), and the kernel gives what comes to one of them, mostly the one bound last (inferred)",
         moment(u.from_ns),
         u.whose,
         u.before

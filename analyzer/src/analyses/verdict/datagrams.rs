@@ -77,7 +77,7 @@ fn there(v: &InVain) -> Option<String> {
         ));
     }
     let (lie, until) = match v.left_ns {
-        Some(ns) => ("lay", format!(" until that was closed at {}", moment(ns))),
+        Some(ns) => ("lay", format!(" until the socket was closed at {}", moment(ns))),
         None => ("lie", String::new()),
     };
     Some(match (v.unread, v.landed == v.sends) {

@@ -8,7 +8,7 @@ use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, merged, spells};
 use super::whose::whose;
 use super::{SENDER_NOTICE_NS, Tone, untold, ways};
-use crate::analyses::drops::reasons::{NO_ROUTE, QUEUE_FULL, RULES};
+use crate::analyses::drops::reasons::{NO_ROUTE, QUEUE_FULL, RULES, SOCKET_FULL};
 use crate::analyses::drops::{Drops, Group, OWNED};
 use crate::analyses::transmit::Transmit;
 use crate::reconstruct::drops::{OBEYED, in_words};
@@ -341,7 +341,33 @@ fn within(groups: &[Group]) -> Option<(i64, i64)> {
 
 /// `; nobody is known to miss 187 more: 105 for NETFILTER_DROP at nft_do_chain on srv, ...`
 fn more(d: &Drops) -> String {
-    let of = merged(unmissed(d).iter());
+    let all = unmissed(d);
+    // Nobody waits for what a full socket refused; who reads it lacks that.
+    let (lacked, of): (Vec<Group>, Vec<Group>) = all.into_iter().partition(|g| g.reason == SOCKET_FULL);
+    let rules = d.unmissed.as_ref().map(|u| {
+        let but = if u.monitors > 0 {
+            "nobody, unless a monitor, misses: "
+        } else {
+            ""
+        };
+        format!(" (of what a rule dropped: {but}{})", ways::unmissed(u))
+    });
+    let said = [
+        ("nobody is known to miss", of, rules.unwrap_or_default()),
+        (
+            "nobody is known to have waited for, but who reads there lacks,",
+            lacked,
+            String::new(),
+        ),
+    ];
+    let said = said.iter().filter(|(_, of, _)| !of.is_empty());
+    said.map(|(what, of, rules)| format!("; {what} {}{rules}", numbers(of)))
+        .collect()
+}
+
+/// `187 more: 105 for NETFILTER_DROP at nft_do_chain on srv, ...`
+fn numbers(of: &[Group]) -> String {
+    let of = merged(of.iter());
     let n: u64 = of.iter().map(|g| g.count).sum();
     let each = |g: &Group| {
         let dev = if g.dev.is_empty() {
@@ -356,12 +382,5 @@ fn more(d: &Drops) -> String {
     if others > 0 {
         said.push(format!("{others} for others"));
     }
-    let (nobody, rules) = match &d.unmissed {
-        Some(u) => (
-            ways::nobody(u),
-            format!(" (of what a rule dropped: {})", ways::unmissed(u)),
-        ),
-        None => ("nobody is known", String::new()),
-    };
-    format!("; {nobody} to miss {n} more: {}{rules}", said.join(", "))
+    format!("{n} more: {}", said.join(", "))
 }

@@ -61,7 +61,8 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     if of.drops.is_some_and(|d| of_noise(d, hurt)) {
         let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
         if let Some((line, _)) = again.zip(of.tcp.filter(|t| again_of(t, hurt))) {
-            line.headline.push_str(", behind losses that nobody is known to miss");
+            line.headline
+                .push_str(", most behind losses that nobody is known to miss");
         }
         return lines;
     }
@@ -96,10 +97,10 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
 /// Most of what connections lost is what nobody is known to miss, and the line on drops tells something else.
 fn of_noise(d: &Drops, hurt: &Hurt) -> bool {
     let (told, n) = super::drops::told(d);
-    let theirs = told.iter().flat_map(|g| &g.of);
-    let theirs = theirs.filter(|l| ["data", "syn"].contains(&l.carries));
-    let theirs: u64 = theirs.map(|l| l.count).sum();
-    n < d.lost && theirs.saturating_mul(2) < hurt.lost
+    // Of those behind the first ones it is not known whose they were.
+    let known = told.iter().all(|g| !g.times.is_empty());
+    let theirs: u64 = told.iter().map(|g| g.of_connections).sum();
+    known && n < d.lost && theirs.saturating_mul(2) < hurt.lost
 }
 
 /// Every attempt that did not come to be lost something here meanwhile, and nothing was reset.

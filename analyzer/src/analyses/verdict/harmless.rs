@@ -102,8 +102,8 @@ fn gone(g: &Group) -> bool {
 
 /// A few ends of connections, without data, for a host that is no longer there.
 fn ends(g: &Group) -> bool {
-    let all = g.owned == g.count && g.of.iter().all(|o| o.carries == "fin");
-    g.reason == OTHERHOST && all && g.count < OF_ONE_GONE && g.meanwhile.is_none() && whole(g)
+    let fins: u64 = g.of.iter().filter(|o| o.carries == "fin").map(|o| o.count).sum();
+    g.reason == OTHERHOST && fins == g.count && g.count < OF_ONE_GONE && g.meanwhile.is_none() && whole(g)
 }
 
 /// No event was lost: there are no more of them (`analyses::drops` has no times else).
@@ -148,9 +148,18 @@ pub(super) fn unmissed(d: &Drops) -> Vec<Group> {
         };
         g.count.saturating_sub(missed)
     };
+    // Without what is long: their number, place and device are told.
     let of = lost(d).map(|g| Group {
         count: rest(g),
-        ..g.clone()
+        reason: g.reason.clone(),
+        reason_inferred: g.reason_inferred,
+        location: g.location.clone(),
+        dev: g.dev.clone(),
+        expected: g.expected,
+        why: g.why,
+        qdisc: g.qdisc.clone(),
+        full: g.full.clone(),
+        ..Group::default()
     });
     of.filter(|g| g.count > 0).collect()
 }

@@ -235,10 +235,10 @@ pub(super) fn spells_or_all_along(times: &[i64], duration_ns: i64) -> String {
     }
 }
 
-/// `, from 4.9 s on p50 284.00 ms (n 312), 37.20 ms before (n 221)`
+/// `, those from 4.900 s on p50 284.00 ms (n 312), those before 37.20 ms (n 221)`
 pub(super) fn shifted(s: &Shift) -> String {
     format!(
-        ", from {} on p50 {} (n {}), {} before (n {})",
+        ", those from {} on p50 {} (n {}), those before {} (n {})",
         super::sentences::moment(s.at_ns),
         super::sentences::duration(s.after_ns),
         s.after,

@@ -307,17 +307,24 @@ pub(in crate::diff) fn moderate(
     o: &DiffOptions,
 ) {
     let other_requests = other_requests(asks);
-    // By whose clients they are where services do not tell it.
-    for (ledger, networks) in [("rx", false), ("tx", false), ("rx", true), ("tx", true)] {
+    for ledger in ["rx", "tx"] {
         let theirs =
             |m: &Metric| m.which.ledger == ledger || m.which.ledger == "lifetime" && m.which.stage.starts_with(ledger);
         let of = |m: &&mut Metric| [Outcome::Worse, Outcome::Better].contains(&m.outcome) && theirs(m);
         if !metrics.iter_mut().any(|m| of(&m)) {
             continue;
         }
-        let shares = Shares::of(before, after, ledger, networks);
+        let shares = Shares::of(before, after, ledger, false);
         let otherwise = kinds.iter().any(|k| k.mixture) || asks.iter().any(Asks::asks_otherwise);
-        let Some(others) = shares.others(if otherwise { OTHERS_KNOWN } else { OTHERS }) else {
+        let least = if otherwise { OTHERS_KNOWN } else { OTHERS };
+        // By whose clients they are where the services are as before.
+        let by_services = shares.others(least).map(|others| (shares, others));
+        let networks = by_services.is_none();
+        let by_clients = || {
+            let shares = Shares::of(before, after, ledger, true);
+            shares.others(least).map(|others| (shares, others))
+        };
+        let Some((shares, others)) = by_services.or_else(by_clients) else {
             continue;
         };
         for m in metrics.iter_mut().filter(of) {

@@ -32,30 +32,42 @@ pub(super) fn two_of_one_address(
         let of = first_use.entry(t.socket).or_insert(t.start_ns);
         *of = (*of).min(t.start_ns);
     }
+    let mut came: FxHashMap<u32, Vec<(i64, SkbId)>> = FxHashMap::default();
+    for (skb, l) in landed.iter().filter(|(_, l)| by.contains_key(&l.socket)) {
+        came.entry(l.socket).or_default().push((l.at, *skb));
+    }
     for (n, (destroyed, count)) in by {
         let new = u32::try_from(sockets.len()).unwrap_or(u32::MAX);
         let Some(row) = sockets.get_mut(n as usize) else {
             continue;
         };
-        let Some(used) = first_use.get(&n).copied().filter(|used| *used > destroyed) else {
-            (row.left, row.closed) = (count, true);
+        let mut came = came.remove(&n).unwrap_or_default();
+        came.sort_unstable();
+        let (old_ones, new_ones) = came.split_at(came.partition_point(|(at, _)| *at <= destroyed));
+        // What was read must have come to who used it.
+        let unread = row.received <= new_ones.len() as u64;
+        let used = first_use.get(&n).copied().filter(|used| *used > destroyed && unread);
+        let Some(used) = used else {
+            (row.left, row.destroyed_ns) = (count, Some(destroyed));
+            row.closed |= row.last_ns <= destroyed;
             continue;
         };
         // All that came before was its predecessor's.
         let mut old = SocketRow::begin(row.sk, row.first_ns);
-        (old.closed, old.left, old.last_ns, old.confidence) = (true, count, destroyed, row.confidence);
-        let mut came: Vec<i64> = vec![];
-        for l in landed.values_mut().filter(|l| l.socket == n && l.at <= destroyed) {
-            l.socket = new;
-            came.push(l.at);
+        (old.closed, old.left, old.destroyed_ns) = (true, count, Some(destroyed));
+        (old.last_ns, old.confidence) = (destroyed, row.confidence);
+        for (at, skb) in old_ones {
+            old.came(*at);
+            if let Some(l) = landed.get_mut(skb) {
+                l.socket = new;
+            }
         }
-        came.sort_unstable();
-        came.iter().for_each(|at| old.came(*at));
         row.arrived = row.arrived.saturating_sub(old.arrived);
         row.first_ns = used;
         // What is known of silences is of both together.
         (row.silent_ns, row.silent_from_ns) = (0, None);
-        row.first_arrived_ns = landed.values().filter(|l| l.socket == n).map(|l| l.at).min();
+        row.first_arrived_ns = new_ones.first().map(|(at, _)| *at);
+        row.last_arrived_ns = new_ones.last().map(|(at, _)| *at);
         row.served = row.first_arrived_ns.is_some_and(|at| at < used);
         sockets.push(old);
     }

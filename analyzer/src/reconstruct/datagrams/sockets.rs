@@ -49,6 +49,8 @@ pub struct SocketRow {
     pub unread: u64,
     /// Datagrams that arrived and were in it, not read, when it was destroyed.
     pub left: u64,
+    /// When that was.
+    pub destroyed_ns: Option<i64>,
     /// Datagrams that arrived although no send call had made them, beside the one that they are a copy of.
     pub copies: u64,
     /// `address:port`, where a snapshot tells; of one bound to any address that of its namespace, where it has one only and nothing
@@ -114,6 +116,7 @@ impl SocketRow {
             received: 0,
             unread: 0,
             left: 0,
+            destroyed_ns: None,
             copies: 0,
             local: String::new(),
             remote: String::new(),
@@ -176,7 +179,13 @@ pub static UDP_SOCKETS: TableDef<SocketRow> = TableDef {
         col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
         col!("first_ns", "ns", I64, "first event", |r, _| Cell::I64(r.first_ns)),
         col!("last_ns", "ns", I64, "last event", |r, _| Cell::I64(r.last_ns)),
-        col!("closed", "", Bool, "who used it closed it", |r, _| Cell::Bool(r.closed)),
+        col!(
+            "closed",
+            "",
+            Bool,
+            "who used it closed it, or it was destroyed with datagrams in it",
+            |r, _| Cell::Bool(r.closed)
+        ),
         col!(
             "connected",
             "",

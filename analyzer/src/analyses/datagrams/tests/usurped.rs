@@ -24,6 +24,7 @@ fn facts() -> Facts {
     let other = &mut f.udp_sockets[OTHER as usize];
     (other.first_arrived_ns, other.last_arrived_ns) = (Some(4_000 * MS), Some(6_900 * MS));
     (other.arrived, other.left, other.closed, other.last_ns) = (30, 30, true, 7_000 * MS);
+    other.destroyed_ns = Some(7_000 * MS);
     let asker = socket(&mut f, 21, b"chat", "", false);
     for n in 0..100 {
         let there = if (40..70).contains(&n) { OTHER } else { OWN };
@@ -55,6 +56,7 @@ fn another_socket_of_that_port_is_told() {
         to_ns: Some(7_000 * MS),
         before: 40,
         after: 30,
+        got: 0,
     };
     assert_eq!(of, Some(expect));
     let words = "from 4.000 s on they came to another socket there than before, and lay unread in it until it was closed at 7.000 s, while the socket of presence/7, on which 40 were answered before (30 behind it), was still there and got none";
@@ -73,6 +75,8 @@ fn one_that_reads_or_that_followed_another_is_none() {
         let own = &mut f.udp_sockets[OWN as usize];
         (own.closed, own.last_ns) = (true, 3_950 * MS);
     });
+    // Its process ended, which no call tells.
+    none(&|f| f.udp_sockets[OWN as usize].last_ns = 3_950 * MS);
     // Others are answered there meanwhile.
     none(&|f| {
         let asker = f.udp_turns[0].socket;

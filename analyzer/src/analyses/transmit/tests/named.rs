@@ -84,17 +84,7 @@ fn only_halvings_in_a_calm_pause_are_slow_start_after_idle() {
     assert_eq!(restarts(&paused(&[(10, 160), (160, 160)])), (1, 0));
     // A congestion state was set: the pause is not judged.
     let mut f = paused(&fell);
-    f.tcp_states.push(StateRow {
-        time_ns: 500 * MS,
-        connection: C,
-        kind: "cong",
-        state: 3,
-        name: "Recovery",
-        cpu: 0,
-        in_task: true,
-        pid: 0,
-        task: crate::name::Name::default(),
-    });
+    f.tcp_states.push(state(500 * MS, 3));
     assert_eq!(sender(&f).restarts, None);
     // bbr sets its window itself.
     let mut f = paused(&fell);
@@ -185,13 +175,29 @@ fn small_segments_are_half_of_what_the_mtu_allows_or_less() {
     assert_eq!(of(1448, 65_536, 1 << 20), None);
 }
 
+fn state(time_ns: i64, state: i32) -> StateRow {
+    StateRow {
+        time_ns,
+        connection: C,
+        kind: "cong",
+        state,
+        name: "",
+        cpu: 0,
+        in_task: true,
+        pid: 0,
+        task: crate::name::Name::default(),
+    }
+}
+
 /// A window that is full for two hundred round trips and does not grow is held there; one that grows, that something was sent again beside, or that is seldom full is not.
 #[test]
 fn a_full_window_that_does_not_grow_is_clamped() {
-    let with = |cwnd: &dyn Fn(u32) -> u32, full: i64, again: u16, own: Option<bool>| {
+    let with = |cwnd: &dyn Fn(u32) -> u32, full: i64, again: u16, (own, states): (Option<bool>, &[i32])| {
         let mut f = Facts::empty();
         f.capture.total_events = 1;
-        f.capture.enabled_events = Some(vec!["tcp:tcp_retransmit_skb".into()]);
+        let events = ["tcp:tcp_retransmit_skb", "tcp:tcp_cong_state_set"];
+        f.capture.enabled_events = Some(events.map(Into::into).to_vec());
+        f.tcp_states.extend(states.iter().map(|s| state(1_000 * MS, *s)));
         f.connections = (0..4).map(crate::testing::tcp::connection).collect();
         f.connections[3].saddr = Some([10, 0, 0, 1].into());
         f.connections[3].daddr = Some([10, 0, 9, 2].into());
@@ -220,7 +226,7 @@ fn a_full_window_that_does_not_grow_is_clamped() {
         (t.clamped.clone(), crate::analyses::verdict::causes_of_sent(&t))
     };
     let four = &|_: u32| 4;
-    let (found, said) = with(four, 3_800, 0, None);
+    let (found, said) = with(four, 3_800, 0, (None, &[]));
     let c = found.unwrap();
     assert_eq!((c.connections, c.cwnd, c.to.as_str()), (1, 4, "10.0.9.2"));
     assert_eq!(c.route.as_deref(), Some("10.0.9.0/24 via 10.0.0.9"));
@@ -229,8 +235,8 @@ fn a_full_window_that_does_not_grow_is_clamped() {
             .any(|s| s.ends_with("the route 10.0.9.0/24 via 10.0.0.9 has cwnd 4")),
         "{said:?}"
     );
-    assert_eq!(with(&|n| 4 + n / 100, 3_800, 0, None).0, None);
-    assert_eq!(with(four, 800, 0, None).0, None);
-    assert_eq!(with(four, 3_800, 1, None).0, None);
-    assert_eq!(with(four, 3_800, 0, Some(true)).0, None);
+    assert_eq!(with(&|n| 4 + n / 100, 3_800, 0, (None, &[])).0, (None, &[]));
+    assert_eq!(with(four, 800, 0, (None, &[])).0, (None, &[]));
+    assert_eq!(with(four, 3_800, 1, (None, &[])).0, (None, &[]));
+    assert_eq!(with(four, 3_800, 0, (Some(true), &[])).0, (None, &[]));
 }

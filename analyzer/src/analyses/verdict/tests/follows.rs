@@ -146,6 +146,7 @@ fn losses_that_nobody_misses_have_nothing_under_them() {
         reason: "A".into(),
         expected: Some(false),
         count: 7,
+        times: vec![1; 7],
         ..Default::default()
     };
     drops.groups.iter_mut().for_each(|g| g.finds_rate = Some(0));

@@ -11,7 +11,7 @@ fn noise_stands_behind_what_may_be_missed() {
         times: vec![at; count as usize],
         ..group(Some(false), reason, count)
     };
-    // One or two without data that have no route are nothing.
+    // IPv6 packets of nobody known that have no route are nothing.
     let noise = Group {
         location: "ip6_forward".into(),
         ..timed("IP_OUTNOROUTES", 40, 500_000_000)
