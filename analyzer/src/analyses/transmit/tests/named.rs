@@ -235,8 +235,11 @@ fn a_full_window_that_does_not_grow_is_clamped() {
             .any(|s| s.ends_with("the route 10.0.9.0/24 via 10.0.0.9 has cwnd 4")),
         "{said:?}"
     );
-    assert_eq!(with(&|n| 4 + n / 100, 3_800, 0, (None, &[])).0, (None, &[]));
-    assert_eq!(with(four, 800, 0, (None, &[])).0, (None, &[]));
-    assert_eq!(with(four, 3_800, 1, (None, &[])).0, (None, &[]));
-    assert_eq!(with(four, 3_800, 0, (Some(true), &[])).0, (None, &[]));
+    assert_eq!(with(&|n| 4 + n / 100, 3_800, 0, (None, &[])).0, None);
+    assert_eq!(with(four, 800, 0, (None, &[])).0, None);
+    assert_eq!(with(four, 3_800, 1, (None, &[])).0, None);
+    assert_eq!(with(four, 3_800, 0, (Some(true), &[])).0, None);
+    // Open is what a socket begins with; another state is something that happened to it.
+    assert!(with(four, 3_800, 0, (None, &[0])).0.is_some());
+    assert_eq!(with(four, 3_800, 0, (None, &[0, 2])).0, None);
 }
