@@ -355,7 +355,7 @@ fn more(d: &Drops) -> String {
     let said = [
         ("nobody is known to miss", of, rules.unwrap_or_default()),
         (
-            "nobody is known to have waited for, but who reads there lacks,",
+            "who reads there lacks, though nobody is known to have waited,",
             lacked,
             String::new(),
         ),

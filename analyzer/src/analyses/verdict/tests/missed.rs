@@ -35,3 +35,22 @@ fn noise_stands_behind_what_may_be_missed() {
         "{s}"
     );
 }
+
+/// What a full socket refused of senders that go on: its reader lacks that, and it is no part of what nobody misses.
+#[test]
+fn what_a_reader_lacks_is_told_apart() {
+    let refused = Group {
+        location: "udp_queue_rcv_one_skb".into(),
+        times: vec![500_000_000; 300],
+        one_way: 300,
+        ..group(Some(false), "SOCKET_RCVBUFF", 300)
+    };
+    let other = Group {
+        times: vec![600_000_000; 7],
+        ..group(Some(false), "A", 7)
+    };
+    let (tone, s) = said(vec![refused, other]);
+    assert!(tone == Tone::Bad && s.starts_with("7 packets were"), "{s}");
+    let more = "; who reads there lacks, though nobody is known to have waited, 300 more: 300 for SOCKET_RCVBUFF at udp_queue_rcv_one_skb on rs;";
+    assert!(s.contains(more) && !s.contains("known to miss"), "{s}");
+}
