@@ -245,9 +245,11 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     // These walk over all turns: of those that are told alone.
     let more = |(g, of, own): (InVain, &Vec<&TurnRow>, bool)| InVain {
         usurped: usurped::usurped(facts, g.socket, of),
-        beyond: Some(of)
-            .filter(|_| own && g.unread == 0)
-            .and_then(|of| beyond::beyond(facts, of)),
+        beyond: if own && g.unread == 0 {
+            beyond::beyond(facts, of)
+        } else {
+            None
+        },
         answered_before: if own { answered_before(facts, of) } else { 0 },
         ..g
     };

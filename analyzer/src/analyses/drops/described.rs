@@ -74,7 +74,7 @@ pub(super) fn described(facts: &Facts, groups: &mut [Group]) {
 
 impl Described<'_> {
     /// Nobody is known to miss it, of a group with this reason.
-    fn nobodys(&mut self, group: &Group) -> Option<fn(&Asides, &DropRow) -> bool> {
+    fn nobodys(&self, group: &Group) -> Option<fn(&Asides, &DropRow) -> bool> {
         // What is refused because nobody is there; not what a queue or a socket had no room for.
         let nobody = NOBODY.contains(&group.reason.as_str())
             || in_words(&group.reason, &group.location, group.why).starts_with(REFUSED);

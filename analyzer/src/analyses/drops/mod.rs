@@ -129,6 +129,14 @@ pub struct Drops {
     pub hurt: Hurt,
 }
 
+impl Drops {
+    /// Groups of lost packets, but for the kernel's own traffic.
+    pub(crate) fn lost_groups(&self) -> impl Iterator<Item = &Group> {
+        let lost = self.groups.iter();
+        lost.filter(|g| g.expected == Some(false) && !g.background)
+    }
+}
+
 /// Reason, place, device, expected, background, why.
 type Key = (String, String, String, Option<bool>, bool, &'static str);
 

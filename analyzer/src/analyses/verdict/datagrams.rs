@@ -257,7 +257,7 @@ fn wrong(v: &InVain) -> bool {
 /// UDP datagrams of programs that this host dropped, by their events; and packets of which only the sender is known: these may be SYNs, too.
 pub(super) fn dropped(d: &Drops) -> (u64, u64) {
     let of = |carries: &str| {
-        let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+        let lost = d.lost_groups();
         let theirs = lost.flat_map(|g| &g.of).filter(|l| l.carries == carries);
         theirs.map(|l| l.count).fold(0, u64::saturating_add)
     };

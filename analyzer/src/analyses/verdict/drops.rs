@@ -43,7 +43,7 @@ const FAR_MORE: i64 = 10;
 /// One or two packets that a full queue refused do not stand before the wait in it that cost far more: what was sent again
 /// waited for that less than a tenth of the time that packets lay in that queue in all.
 pub(super) fn beside_the_queues((tone, s): (Tone, String), d: &Drops, t: Option<&Transmit>) -> (Tone, String) {
-    let lost = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let lost = || d.lost_groups();
     let repair = |t: &Transmit| t.recovery.values().fold(0i64, |all, r| all.saturating_add(r.sum_ns));
     // Of two queues of one name it is not known which dropped.
     let waited = |g: &Group, t: &Transmit| {
@@ -143,10 +143,7 @@ fn obeyed(d: &Drops) -> bool {
 /// What is lost and may be missed, or all that is lost where nothing is, and how many packets that is.
 pub(super) fn told(d: &Drops) -> (Vec<&Group>, u64) {
     let groups = match missed(d) {
-        none if none.is_empty() => {
-            let lost = d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
-            lost.collect()
-        }
+        none if none.is_empty() => d.lost_groups().collect(),
         of => of,
     };
     let n = groups.iter().map(|g| g.count).sum();
@@ -253,7 +250,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
 fn said_of_lost(d: &Drops, lost: &[Group], rest: &str) -> (Tone, String) {
     let asked = ways::asked_for(lost, d.duration_ns);
     // What rules drop of packets whose senders and receivers are not known here may be what they are for.
-    let all = || d.groups.iter().filter(|g| g.expected == Some(false) && !g.background);
+    let all = || d.lost_groups();
     let rules = all().count() <= OWNED && lost.iter().all(strangers);
     let missed = missed(d);
     let none = missed.is_empty();

@@ -125,7 +125,7 @@ pub(super) fn lacked(d: &Drops, tone: Tone) -> bool {
 /// Of the groups that were lost, what is or may be missed, each group by itself: where a part of one is noise, the others of it. Those that stand behind the first ones have no times, and are not known to be harmless.
 pub(super) fn missed(d: &Drops) -> Vec<&Group> {
     let noise = noise(d);
-    let whole = lost(d).filter(|g| !noise(g));
+    let whole = d.lost_groups().filter(|g| !noise(g));
     let parts = whole.map(|g| g.missed.as_deref().unwrap_or(g));
     let missed: Vec<&Group> = parts.filter(|g| !noise(g)).collect();
     // One or two by themselves are nothing, but belong to what else may be missed.
@@ -149,7 +149,7 @@ pub(super) fn unmissed(d: &Drops) -> Vec<Group> {
         g.count.saturating_sub(missed)
     };
     // Without what is long: their number, place and device are told.
-    let of = lost(d).map(|g| Group {
+    let of = d.lost_groups().map(|g| Group {
         count: rest(g),
         reason: g.reason.clone(),
         reason_inferred: g.reason_inferred,
@@ -164,14 +164,10 @@ pub(super) fn unmissed(d: &Drops) -> Vec<Group> {
     of.filter(|g| g.count > 0).collect()
 }
 
-fn lost(d: &Drops) -> impl Iterator<Item = &Group> {
-    d.groups.iter().filter(|g| g.expected == Some(false) && !g.background)
-}
-
 /// Whether a group of these is no more than a few that every host loses.
 fn few(d: &Drops) -> impl Fn(&Group) -> bool {
-    let answered: u64 = lost(d).filter(|g| answered_at_once(g)).map(|g| g.count).sum();
-    let full: u64 = lost(d).filter(|g| queued(g)).map(|g| g.count).sum();
+    let answered: u64 = d.lost_groups().filter(|g| answered_at_once(g)).map(|g| g.count).sum();
+    let full: u64 = d.lost_groups().filter(|g| queued(g)).map(|g| g.count).sum();
     move |g| full <= NOW_AND_THEN && queued(g) || answered <= FEW && answered_at_once(g)
 }
 

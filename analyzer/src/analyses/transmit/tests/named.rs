@@ -177,15 +177,8 @@ fn small_segments_are_half_of_what_the_mtu_allows_or_less() {
 
 fn state(time_ns: i64, state: i32) -> StateRow {
     StateRow {
-        time_ns,
-        connection: C,
         kind: "cong",
-        state,
-        name: "",
-        cpu: 0,
-        in_task: true,
-        pid: 0,
-        task: crate::name::Name::default(),
+        ..crate::testing::tcp::state(C.0, state, time_ns)
     }
 }
 

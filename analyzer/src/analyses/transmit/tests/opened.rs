@@ -33,15 +33,8 @@ fn sample(ms: i64, cwnd: u32, snd_una: u32) -> SampleRow {
 }
 fn state(ms: i64, kind: &'static str, state: i32) -> StateRow {
     StateRow {
-        time_ns: ms * MS,
-        connection: C,
         kind,
-        state,
-        name: "",
-        cpu: 0,
-        in_task: true,
-        pid: 0,
-        task: crate::name::Name::default(),
+        ..crate::testing::tcp::state(C.0, state, ms * MS)
     }
 }
 fn again(ms: i64, class: RetransmitClass) -> RetransmitRow {
