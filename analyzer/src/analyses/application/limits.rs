@@ -8,12 +8,14 @@
 //! in it       ###################### 5          waits while it could ask more: no limit
 //! under way   ####################   2 (most)   waits while that many, nearly always the same, are under way: told
 //! ```
+//! It is looked for from when the program's slow answers became much slower (`shift.rs`), where more were under way before: a limit that a change brought; else all along.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
 use super::holds::{Holds, holds};
+use super::servers::Server;
 use super::sockets::{Role, Socket};
 use super::waited::server;
 use crate::facts::{ConnectionId, Facts};
@@ -47,6 +49,9 @@ pub struct Limit {
     pub waited_ns: i64,
     /// Share of the time of its requests.
     pub share: f64,
+    /// Since when, ns since the start of the recording, and how many were under way at most to each of these servers before; `None`: all along.
+    #[serde(skip)]
+    pub since: Option<(i64, u64)>,
     /// What it keeps to itself while it asks one of them.
     pub holds: Option<Holds>,
 }
@@ -66,6 +71,8 @@ struct UnderWay {
     now: u64,
     while_waiting: BTreeMap<u64, i64>,
     asked: usize,
+    /// The most before that time.
+    before: u64,
 }
 
 /// Names whose requests cannot be followed.
@@ -80,32 +87,55 @@ fn unclear(facts: &Facts, sockets: &[Socket<'_>]) -> BTreeSet<Name> {
     of.collect()
 }
 
+/// What is known of the programs of a name.
+#[derive(Default)]
+struct Programs {
+    events: Vec<(i64, What)>,
+    /// Their requests: when each came, and what their threads did for it, or would have done with a CPU, ns.
+    requests: Vec<(i64, i64)>,
+}
+
+impl Programs {
+    /// Those that came at that time or later: how many, and what was done for them.
+    fn since(&self, at: i64) -> (usize, i64) {
+        let of = self.requests.iter().filter(|r| r.0 >= at);
+        of.fold((0, 0), |(n, ns), r| (n + 1, r.1.saturating_add(ns)))
+    }
+}
+
+/// When slow answers of a server became much slower, ns on the trace clock, by the name of the threads with most of their time.
+fn shifts(facts: &Facts, servers: &[Server]) -> Vec<(String, i64)> {
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let slow = servers.iter().flat_map(|s| &s.slow).filter(|s| s.at == "server");
+    let of = slow.filter_map(|s| {
+        let task = s.task.0.rsplit_once('/').map_or(s.task.0.as_str(), |(name, _)| name);
+        Some((task.to_owned(), s.shift?.at_ns.saturating_add(start)))
+    });
+    of.collect()
+}
+
 /// Those with most time of waiting first.
-pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
-    let mut by: FxHashMap<Name, (Vec<(i64, What)>, usize)> = FxHashMap::default();
-    // What its threads did for them, or would have done with a CPU.
-    let mut worked: FxHashMap<Name, i64> = FxHashMap::default();
+pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>], of_servers: &[Server]) -> Vec<Limit> {
+    let mut by: FxHashMap<Name, Programs> = FxHashMap::default();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Server) {
         for t in s.judged_turnarounds() {
-            let (events, n) = by.entry(t.task).or_default();
-            events.extend([(t.start_ns(), What::Came), (t.send_ns, What::Answered)]);
-            *n += 1;
-            let ns = worked.entry(t.task).or_insert(0);
-            *ns = ns
-                .saturating_add(t.split.running_ns)
-                .saturating_add(t.split.run_queue_ns);
+            let of = by.entry(t.task).or_default();
+            of.events
+                .extend([(t.start_ns(), What::Came), (t.send_ns, What::Answered)]);
+            let worked = t.split.running_ns.saturating_add(t.split.run_queue_ns);
+            of.requests.push((t.start_ns(), worked));
         }
     }
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for s in sockets.iter().filter(|s| s.in_turns && s.role == Role::Client) {
         let to = server(facts, s.connection);
         for (ns, r) in s.judged_responses() {
-            let Some((events, _)) = by.get_mut(&r.task) else {
+            let Some(of) = by.get_mut(&r.task) else {
                 continue;
             };
             let next = names.len();
             let to = *names.entry(to.clone()).or_insert(next);
-            events.extend([
+            of.events.extend([
                 (r.send_ns, What::Asked(to)),
                 (r.send_ns.saturating_add(ns), What::Back(to)),
             ]);
@@ -115,13 +145,32 @@ pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
         by.remove(&name);
     }
     let names: FxHashMap<usize, String> = names.into_iter().map(|(name, n)| (n, name)).collect();
-    let told = by.into_iter().filter(|(_, (_, n))| *n >= LEAST);
-    let mut all: Vec<Limit> = told
-        .filter_map(|(task, (events, n))| {
-            let found = limit(&task.text(), events, n, &names)?;
-            let waited = found.waited_ns.saturating_mul(n as i64);
-            let own = worked.get(&task).copied().unwrap_or(0);
-            (own as f64 <= OWN * waited as f64).then_some(found)
+    let shifts = shifts(facts, of_servers);
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let mut all: Vec<Limit> = by
+        .into_iter()
+        .filter_map(|(task, mut of)| {
+            let task = task.text();
+            of.events.sort_unstable();
+            let found = |since: i64| {
+                let (n, own) = of.since(since);
+                let found = limit(&task, &of.events, (n, since), &names).filter(|_| n >= LEAST)?;
+                let waited = found.waited_ns.saturating_mul(n as i64);
+                (own as f64 <= OWN * waited as f64).then_some(found)
+            };
+            let later = || {
+                let at = shifts.iter().filter(|s| s.0 == task).map(|s| s.1);
+                at.filter_map(|at| {
+                    let l = found(at)?;
+                    let (_, before) = l.since?;
+                    let fewer = l.servers.iter().all(|(_, n)| *n < before);
+                    let since = Some((at.saturating_sub(start), before));
+                    fewer.then_some(Limit { since, ..l })
+                })
+                .next()
+            };
+            let all_along = || found(i64::MIN).map(|l| Limit { since: None, ..l });
+            later().or_else(all_along)
         })
         .collect();
     all.sort_by(|a, b| {
@@ -135,10 +184,15 @@ pub(super) fn limits(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Limit> {
     all
 }
 
-fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHashMap<usize, String>) -> Option<Limit> {
-    events.sort_unstable();
+/// Of what happened, in order: a limit since then, by so many requests, with the most that were under way before.
+fn limit(
+    task: &str,
+    events: &[(i64, What)],
+    (requests, since): (usize, i64),
+    names: &FxHashMap<usize, String>,
+) -> Option<Limit> {
     let mut asked: FxHashMap<usize, usize> = FxHashMap::default();
-    for (_, what) in &events {
+    for (_, what) in events.iter().filter(|e| e.0 >= since) {
         if let What::Asked(to) = what {
             *asked.entry(*to).or_insert(0) += 1;
         }
@@ -157,8 +211,8 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
     // In it, under way; ns of all that were in it, of those that waited, and with any waiting.
     let (mut inside, mut away, mut whole, mut waited, mut waiting) = (0u64, 0u64, 0i64, 0i64, 0i64);
     let mut last = events.first()?.0;
-    for (at, what) in events {
-        let ns = at.saturating_sub(last);
+    for (at, what) in events.iter().copied() {
+        let ns = at.saturating_sub(last.max(since)).max(0);
         last = at;
         let rest = inside.saturating_sub(away);
         let times = |n: u64| ns.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX));
@@ -178,6 +232,7 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
                 away += 1;
                 if let Some(u) = of.get_mut(&to) {
                     u.now += 1;
+                    u.before = if at < since { u.before.max(u.now) } else { u.before };
                 }
             }
             What::Back(to) => {
@@ -196,6 +251,8 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
         })
         .collect();
     full.sort_by_key(|(asked, to, _)| (std::cmp::Reverse(*asked), *to));
+    // The least of these: where that is more than now, all are.
+    let before = full.iter().filter_map(|(_, to, _)| of.get(to)).map(|u| u.before).min();
     let servers: Vec<(String, u64)> = full
         .into_iter()
         .filter_map(|(_, to, n)| Some((names.get(&to)?.clone(), n)))
@@ -208,6 +265,7 @@ fn limit(task: &str, mut events: Vec<(i64, What)>, requests: usize, names: &FxHa
         servers,
         waited_ns,
         share,
+        since: before.map(|n| (since, n)),
         holds: None,
     })
 }

@@ -278,7 +278,6 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         services: services::services(facts, &all, &waits),
         serving: threads::serving(facts, &all, &waits.others),
         askers: threads::askers(facts, &all),
-        limits: limits::limits(facts, &all),
         by_itself: itself::by_itself(facts, &all),
         awaited_peer: awaited_peer::awaited_peer(facts, &all),
         awaited_end: awaited_end::awaited_end(facts, &all),
@@ -293,6 +292,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         duration_ns: facts.capture.duration_ns,
         ..Application::default()
     };
+    out.limits = limits::limits(facts, &all, &out.servers);
     out.half_open = half_open::half_open(facts, &all, &out.unanswered);
     out.gone_idle = gone_idle::gone_idle(facts, &out.unanswered);
     let (servers, clients) = all

@@ -7,6 +7,7 @@
 //! all: fewer than twenty attempts at that end, of one or two addresses
 //! pool    its process works by another address of that port, oftener than it tries this one     a server that is out
 //! many    its address and program try many ends, and this one seldom                             a monitor, a scanner, a list of addresses
+//! family  each is followed at once by one of its process to that port by the other family, which stands ([`super::family`]), whatever their number
 //! few     neither                                                                                a target that is gone, a probe, a single program's outage
 //! ```
 //! Needs `opens`, `connections`, `turnarounds`. Inferred. Must not take for one: an end that anybody has reached, or that data went to, but for somebody's try from elsewhere, and for one that a rule refuses to
@@ -21,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::checks::{checks, waited};
 use super::probers::Probers;
-use super::{pooled, restarted};
+use super::{family, pooled, restarted};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
@@ -38,6 +39,13 @@ pub enum Aside {
     Few(u64),
     /// Probes of other ends by its process that went well.
     Probes(u64),
+    /// An address of the other family, which was taken at once each time.
+    Family {
+        /// `address:port`.
+        then: String,
+        /// The longest time from the begin of an attempt until that one stood, ns.
+        within_ns: i64,
+    },
 }
 
 /// How attempts end where nobody is.
@@ -206,6 +214,11 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         let checked = restarted::restarted(facts, &down, &waited_of(&down), &probers.0);
         of.extend(checked.iter().map(|(key, end)| (*key, pool(end))));
     }
+    let family = |t: &family::Taken| Aside::Family {
+        then: super::end(Some(t.then)),
+        within_ns: t.within_ns,
+    };
+    of.extend(family::taken(facts, &tried).iter().map(|(key, t)| (*key, family(t))));
     for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains_key(key)) {
         let (to, pid) = *key;
         if of.contains_key(key) {

@@ -24,6 +24,7 @@ mod cut_off;
 mod doors;
 mod failed;
 mod fallback;
+mod family;
 mod handshakes;
 pub(crate) mod herd;
 mod inherited;

@@ -5,6 +5,7 @@ mod closes;
 mod complete;
 mod cut_off;
 mod doors;
+mod family;
 mod gone;
 mod handshakes;
 mod instead;

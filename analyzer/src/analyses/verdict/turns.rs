@@ -14,7 +14,7 @@ use super::one_line::one_line;
 use super::paused::paused;
 use super::place::{let_go_too, place_words};
 use super::replaced::replaced;
-use super::sentences::{counted, duration, or_dash};
+use super::sentences::{counted, duration, moment, or_dash};
 use super::spells::{listed, shifted, spells, spells_or_all_along};
 use super::waits_for_itself::waits_for_itself;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, Tone};
@@ -290,8 +290,11 @@ fn shared_words(a: &Application, s: &Server) -> String {
 fn limit_words(l: &Limit) -> String {
     let each = l.servers.iter().take(SERVERS);
     let each: Vec<String> = each.map(|(server, n)| format!("{n} to {server}")).collect();
+    let since = l.since.map_or_else(String::new, |(at, before)| {
+        format!(" from {} on (up to {before} before)", moment(at))
+    });
     format!(
-        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had {} under way, nearly always as many: a limit of its own (a pool, a maximum of connections; inferred){}",
+        "{} requests waited in {} for {} each (mean, {:.0} % of their time there) while it had {} under way{since}, nearly always as many: a limit of its own (a pool, a maximum of connections, one fetch at a time; inferred){}",
         l.requests,
         l.task,
         duration(l.waited_ns),

@@ -4,6 +4,7 @@ use super::{MS, SYN_SENT, response, turnaround};
 use crate::analyses::application::{Limit, answer};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
+use crate::reconstruct::application::tables::Peer;
 
 /// A proxy that takes requests on connection 0 and asks on connection 1: (comes, asks, has the answer), ms; each is answered then.
 fn facts(of: &[(i64, i64, i64)]) -> Facts {
@@ -167,4 +168,68 @@ fn what_is_kept_while_somebody_else_is_asked_is_told() {
     }
     f.responses.sort_by_key(|r| (r.connection, r.send_ns));
     assert_eq!(holds(&f), None);
+}
+
+/// A proxy that answers 200 requests by itself, and fetches for others, eight that come 1 ms apart each 200 ms: all of them at once, and one at a time from 2 s on.
+fn since_a_change(at_once_before: bool) -> Facts {
+    let eight = |round: i64, n: i64| {
+        let came = round * 200 + n;
+        let asks = if at_once_before && round < 10 {
+            came
+        } else {
+            round * 200 + n * 24
+        };
+        (came, asks, asks + 24)
+    };
+    let mut f = facts(
+        &(0..20)
+            .flat_map(|round| (0..8).map(move |n| eight(round, n)))
+            .collect::<Vec<_>>(),
+    );
+    let mut c = crate::testing::tcp::connection(2);
+    (c.sport, c.dport) = (3000, 80);
+    crate::testing::tcp::born(&mut f, c, SYN_SENT);
+    for n in 0..200 {
+        let mut t = turnaround(0, MS / 10, "epoll_wait");
+        let at = n * 20 * MS + 7 * MS;
+        (t.ready_ns, t.read_ns, t.send_ns) = (Some(at), at, at + MS / 10);
+        (t.task, t.sender) = (Name::new(b"haproxy"), Name::new(b"haproxy"));
+        f.turnarounds.push(t);
+    }
+    for t in &f.turnarounds {
+        let (from, took) = (t.ready_ns.unwrap(), t.total_ns());
+        let mut r = response(0, 0, took);
+        (r.connection, r.send_ns, r.ready_ns) = (ConnectionId(2), from, Some(from + took));
+        (r.complete_ns, r.read_ns) = (r.ready_ns, from + took);
+        r.peer = r.peer.map(|p| Peer { back_ns: 0, ..p });
+        f.responses.push(r);
+    }
+    f.capture.start_ns = Some(0);
+    f.capture.duration_ns = 4_000 * MS;
+    f.responses.sort_by_key(|r| (r.connection, r.send_ns));
+    f.turnarounds.sort_by_key(|t| (t.connection, t.read_ns));
+    f
+}
+
+/// Half of the time what was fetched was fetched at once, so nothing is nearly always so.
+#[test]
+fn a_limit_that_a_change_brought_is_told_from_then_on() {
+    let f = since_a_change(true);
+    let l = answer(&f).findings().unwrap().limits.first().cloned().unwrap();
+    assert_eq!(l.servers, [("10.0.0.2:8080".to_owned(), 1)]);
+    assert_eq!(l.since, Some((2_002 * MS, 8)));
+    // Ten rounds of 0, 23, 46 ... 161 ms, and a hundred that were in it for 0.1 ms each; but for the first two, of which one had waited for 1 ms.
+    assert_eq!(l.requests, 178);
+    assert_eq!(l.waited_ns, (10 * 28 * 23 * MS + 100 * MS / 10 - MS) / 178);
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    let said = "while it had 1 to 10.0.0.2:8080 under way from 2.002 s on (up to 8 before), nearly always as many: a limit of its own";
+    assert!(line.headline.contains(said), "{}", line.headline);
+}
+
+#[test]
+fn a_limit_all_along_has_no_begin() {
+    let f = since_a_change(false);
+    let l = answer(&f).findings().unwrap().limits.first().cloned().unwrap();
+    assert_eq!((l.servers[0].1, l.since), (1, None));
 }
