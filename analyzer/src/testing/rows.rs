@@ -96,6 +96,7 @@ pub fn drop_at(time_ns: i64) -> crate::reconstruct::drops::tables::DropRow {
         cut_from: None,
         sk: 0,
         to: None,
+        way: None,
         repair: None,
         reason: None,
         location: 0,

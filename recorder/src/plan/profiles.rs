@@ -49,7 +49,7 @@ pub fn groups(profile: Profile) -> &'static [&'static [Wanted]] {
         Profile::Lean => &[DROPS, LEAN],
         Profile::Drops => &[DROPS, RESETS],
         Profile::Tcp => &[DROPS, TCP, TIMERS],
-        Profile::Rx => &[DROPS, RX, CONTEXT, SCHED, TCP_RX, RX_CALLS],
+        Profile::Rx => &[DROPS, RX, CAME, CONTEXT, SCHED, TCP_RX, RX_CALLS],
         Profile::Tx => &[DROPS, TX, CONTEXT, SCHED, TCP_TX, TIMERS, TSQ, TX_CALLS],
         Profile::Full => &[
             DROPS,
@@ -57,6 +57,7 @@ pub fn groups(profile: Profile) -> &'static [&'static [Wanted]] {
             TCP,
             RX,
             TCP_RX,
+            SENT_AND_CAME,
             TX,
             REST,
             CONTEXT,
@@ -179,6 +180,20 @@ const TX: &[Wanted] = &[
 ];
 /// Look-ups for what is received say no protocol (IPv4), or no port (IPv6); those for TCP are told by other events.
 const UDP: &str = "proto == 17 && dport != 0";
+
+/// From where to where a received packet went that is dropped then: of one that is forwarded, or comes to no socket, no other event says. For what comes to an established TCP
+/// socket no route is looked up.
+const CAME: &[Wanted] = &[
+    some("fib", &["fib_table_lookup"], RECEIVED),
+    some("fib6", &["fib6_table_lookup"], RECEIVED),
+];
+/// What this host sends itself, and loopback, has the device 1.
+const RECEIVED: &str = "iif > 1";
+const SENT_AND_CAME: &[Wanted] = &[
+    some("fib", &["fib_table_lookup"], UDP_OR_RECEIVED),
+    some("fib6", &["fib6_table_lookup"], UDP_OR_RECEIVED),
+];
+const UDP_OR_RECEIVED: &str = "(proto == 17 && dport != 0) || iif > 1";
 const TCP_TX: &[Wanted] = &[only("tcp", &["tcp_probe", "tcp_cong_state_set", "tcp_sendmsg_locked"])];
 
 /// Who had the CPU: interrupts, softirqs, polls.

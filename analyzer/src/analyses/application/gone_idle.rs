@@ -1,6 +1,6 @@
 //! Requests that nothing acknowledged because something on the way had forgotten their idle connections: a firewall, a NAT, a load balancer.
 //!
-//! Needs `unanswered` (sent again, never acknowledged) and what `drops::forgotten` needs. Must not take for one: a host that is gone (something came from
+//! Needs `unanswered`, and first requests whose client closed the connection (sent again, never acknowledged), and what `drops::forgotten` needs. Must not take for one: a host that is gone (something came from
 //! there on another connection while these tried), loss (busy connections are hit, too), what this host dropped itself.
 
 use std::collections::BTreeMap;
@@ -9,8 +9,10 @@ use std::net::SocketAddr;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Unanswered;
+use super::left::left;
 use crate::analyses::drops::{Forgotten, after_silence};
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 
 /// Places that are looked at: those with most.
 const PLACES: usize = 8;
@@ -45,6 +47,14 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
             *until = u.send_ns.saturating_add(u.waited_ns).max(*until);
         }
     }
+    for (row, sent, until) in given_up(facts) {
+        let to = row.daddr.filter(|_| !here.contains(&row.connection));
+        if let Some(to) = to.map(|a| SocketAddr::new(a.to_canonical(), row.dport)) {
+            let (first, last) = by.entry(to).or_default();
+            first.entry(row.connection).or_insert(sent);
+            *last = until.max(*last);
+        }
+    }
     // Each is looked for in all that was sent and came.
     let mut by: Vec<_> = by.into_iter().collect();
     by.sort_by_key(|(to, (first, _))| (std::cmp::Reverse(first.len()), *to));
@@ -56,6 +66,32 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
         })
     });
     found.max_by_key(|g| g.silence.connections)
+}
+
+/// Connections on which nothing was read before their program closed them, whose request was sent again and never acknowledged: when it was sent, and the close.
+fn given_up(facts: &Facts) -> impl Iterator<Item = (&ConnectionRow, i64, i64)> {
+    let of: FxHashMap<ConnectionId, (i64, i64)> = match facts.tx.iter().any(|t| t.retransmits > 0) {
+        false => FxHashMap::default(),
+        true => left(facts)
+            .into_iter()
+            .filter_map(|(c, one)| Some((c, one.given_up()?)))
+            .collect(),
+    };
+    let mut again: FxHashMap<ConnectionId, bool> = FxHashMap::default();
+    for t in facts.tx.iter().filter(|t| t.bytes.is_some_and(|n| n > 0)) {
+        let Some((c, (sent, _))) = t.connection.and_then(|c| Some((c, of.get(&c)?))) else {
+            continue;
+        };
+        if t.start_ns >= *sent {
+            let vain = again.entry(c).or_insert(true);
+            *vain &= t.t_ack_ns.is_none() && t.retransmits > 0;
+        }
+    }
+    let vain = again.into_iter().filter(|(_, vain)| *vain);
+    vain.filter_map(move |(c, _)| {
+        let (sent, until) = of.get(&c).copied()?;
+        Some((facts.connections.get(c.0 as usize)?, sent, until))
+    })
 }
 
 /// Whether something came from this place on another connection while those tried: it is not gone.

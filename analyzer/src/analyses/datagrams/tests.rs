@@ -195,6 +195,7 @@ fn dropped_datagrams_are_no_good_news() {
         cut_from: None,
         sk: 0,
         to: None,
+        way: None,
         repair: None,
     };
     let start = f.capture.start_ns.unwrap();

@@ -20,6 +20,10 @@ use crate::snapshots::field;
 const PORTS: usize = 8;
 /// Part of the group that must be of one kind, and SYNs to one end for its ports to be told.
 const NEARLY: f64 = 0.9;
+/// Bytes of a SYN with its IPv4 or IPv6 header: options have up to 40, a multiple of four; questions of a resolver are as long, but of any length.
+const SYN: std::ops::RangeInclusive<u32> = 40..=100;
+/// Fewest that tell by their lengths.
+const FEWEST: usize = 5;
 /// Part of the group of which it must be known whose they were.
 const MOSTLY_OWNED: f64 = 0.75;
 
@@ -38,14 +42,14 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let owned = || rows.iter().filter_map(|d| d.owner);
     // Of those of which something is known, where that is most.
     let n = owned().count() as f64;
+    let counted = format!("nf_conntrack counted {clashes} more insert_failed");
     if n < MOSTLY_OWNED * rows.len() as f64 {
-        return None;
+        return strangers(facts, rows, clashes, &counted);
     }
     let of = |carries: Carries| owned().filter(|o| o.carries == carries).count() as f64;
     let (syns, datagrams) = (of(Carries::Syn), of(Carries::Datagram));
     // As many as the kernel counted, in whatever namespace, or what clashed were others.
     let alike = |kind: f64| kind >= NEARLY * n && clashes as f64 >= MOSTLY * kind && clashes as f64 * MOSTLY <= kind;
-    let counted = format!("nf_conntrack counted {clashes} more insert_failed");
     let says = match () {
         () if alike(syns) => {
             let ports = owned().filter_map(|o| {
@@ -67,6 +71,23 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
         () => return None,
     };
     Some(Full { says, counted: true })
+}
+
+/// On a host that forwards no socket tells what they were: their number does, and that all have lengths that SYNs have.
+fn strangers(facts: &Facts, rows: &[&DropRow], clashes: u64, counted: &str) -> Option<Full> {
+    let n = rows.len() as f64;
+    if rows.len() < FEWEST || (clashes as f64) < NEARLY * n || clashes as f64 * NEARLY > n {
+        return None;
+    }
+    let syn = |d: &&DropRow| {
+        let life = d.skb_id.and_then(|skb| facts.skbs.get(skb.0 as usize));
+        let bytes = life.and_then(|l| l.bytes);
+        bytes.is_some_and(|n| SYN.contains(&n) && n.is_multiple_of(4))
+    };
+    let says = format!(
+        "what their address translation (NAT) gave these new connections was taken: {counted}, as many as these, all of which are as long as SYNs, as where no port is free for their destination, or none of those that it tries (inferred)"
+    );
+    rows.iter().all(syn).then_some(Full { says, counted: true })
 }
 
 /// `198.51.100.20:443 saw 128 ports of 203.0.113.10, 40000 to 40127, and no other`

@@ -10,9 +10,9 @@ use super::aside::Asides;
 use super::group::Group;
 use super::reasons;
 use super::{
-    NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, damaged, finds_rate, flood, forgotten, full,
-    incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs, rerouted, same_mac, sizes,
-    steady, text, unresolved, untranslated, whose,
+    NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, damaged, ends, finds_rate, flood, forgotten,
+    full, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs, rerouted, same_mac,
+    sizes, steady, text, unresolved, untranslated, whose,
 };
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -127,6 +127,7 @@ impl Described<'_> {
         // Where events were lost what is missing makes bursts of its own.
         let told = rows.iter().filter(|_| facts.gaps.is_empty());
         group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
+        group.ends = ends::ends(&rows);
         group.answered = answered::answered(&rows);
         group.redirected = answered::redirected(facts, &rows);
         group.repairs = repairs::repairs(&rows);

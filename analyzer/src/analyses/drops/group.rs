@@ -3,6 +3,7 @@
 use super::answered::{Answered, Passes, Redirected};
 use super::arp::Arp;
 use super::damaged::Damaged;
+use super::ends::Ends;
 use super::flood::Flood;
 use super::forgotten::Forgotten;
 use super::incast::Incast;
@@ -51,6 +52,8 @@ pub struct Group {
     /// Of how many it is known whose they were, also where that is of too many to be told; asked of the same groups only.
     #[serde(skip)]
     pub owned: u64,
+    /// From where to where those went of which no socket tells, by the look-ups of their routes; inferred; only of the first groups of lost packets of programs.
+    pub ends: Option<Ends>,
     /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
     pub answered: Vec<Answered>,
     /// Of a queue: what filled it was for others.

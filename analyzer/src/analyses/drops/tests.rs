@@ -2,6 +2,7 @@ mod around;
 mod arp;
 mod asides;
 pub(super) mod causes;
+mod ends;
 mod forgotten;
 mod fragments;
 mod full;
@@ -47,6 +48,7 @@ pub(super) fn drop_row(t: i64, reason: u32, location: u64, expected: Option<bool
         cut_from: None,
         sk: 0,
         to: None,
+        way: None,
         repair: None,
     }
 }

@@ -1,9 +1,9 @@
 //! What is said of requests that their client gave up.
 
-use super::left_early;
 use super::sentences::{counted, duration, or_dash, per_second};
 use super::waited::chain;
-use crate::analyses::application::{Application, GivenUp};
+use super::{incomplete, left_early};
+use crate::analyses::application::{Application, GivenUp, GoneIdle};
 
 /// Of a program's requests to a server one in so many is worth a word.
 const ONE_IN: u64 = 100;
@@ -63,6 +63,12 @@ pub(super) fn names_cause(a: &Application) -> bool {
     first(a).is_some_and(|g| !left_early::left(a, g))
 }
 
+/// That something on the way forgot connections to the server of these.
+pub(super) fn gone_idle(a: &Application) -> Option<&GoneIdle> {
+    let g = first(a)?;
+    a.gone_idle.as_ref().filter(|idle| idle.to == g.server)
+}
+
 /// The sentence, without its point.
 pub(super) fn given_up(a: &Application) -> Option<String> {
     let g = first(a)?;
@@ -113,8 +119,9 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
         false => format!("{} of {}", g.requests, counted(g.of, "request", "requests")),
     };
     let wait = g.wait.p50_ns.map_or_else(|| "-".into(), duration);
+    let idle = gone_idle(a).map_or_else(String::new, incomplete::gone_idle);
     Some(format!(
-        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{again}{later}{}",
+        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{again}{later}{idle}{}",
         g.server,
         behind(a, &g.server)
     ))

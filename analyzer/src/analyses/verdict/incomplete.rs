@@ -136,7 +136,9 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
     };
     let early = given_up_early(&all);
     let gone = a.half_open.as_ref().map_or_else(String::new, half_open);
-    let idle = a.gone_idle.as_ref().map_or_else(String::new, gone_idle);
+    // Else it is told with what was given up.
+    let idle = a.gone_idle.as_ref().filter(|_| super::given_up::gone_idle(a).is_none());
+    let idle = idle.map_or_else(String::new, gone_idle);
     let says = match all.len() {
         1 => format!("1 request{whose} had no answer {which}{idle}{early}{gone}"),
         n => format!("{n} requests{whose} had no answer, one {which}{idle}{early}{gone}"),
@@ -162,7 +164,7 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
 }
 
 /// `; 12 connections to 10.77.0.20:6379 had been silent for 5.5 s or longer ...`
-fn gone_idle(g: &GoneIdle) -> String {
+pub(super) fn gone_idle(g: &GoneIdle) -> String {
     format!(
         "; {} to {} had been silent for {} or longer, and nothing sent on them then was acknowledged, while after {} at most it passed, and others there are answered meanwhile: something on the way (a firewall, a NAT, a load balancer) has forgotten idle connections (inferred)",
         counted(g.silence.connections, "connection", "connections"),

@@ -10,6 +10,7 @@ use super::turns::HELD_OFF;
 use super::{Line, Tone};
 use crate::analyses::receive::Receive;
 use crate::facts::Facts;
+use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
 use crate::snapshots::cgroups::{CpuLimits, Limited, Of};
@@ -25,6 +26,9 @@ const LONG: f64 = 0.2;
 const CPUS: usize = 4;
 /// Time for which it was, worth a look, ns.
 const LEAST_NS: i64 = 100_000_000;
+/// Answers that took so long are slow, ns, and the fewest of them.
+const SLOW_NS: i64 = 50_000_000;
+const SLOW: usize = 10;
 /// Cgroups that are told, and processes of each.
 const TOLD: usize = 2;
 
@@ -75,8 +79,12 @@ pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Opti
     let wrong = found
         .first()
         .is_some_and(|l| l.share() >= MOSTLY && long(l) && waited_for(l));
+    let slowed = found
+        .first()
+        .and_then(|l| members.get(l.path.as_str()))
+        .is_some_and(|m| slowed(facts, m));
     if let Some(line) = lines.iter_mut().find(|l| l.subject == "napi") {
-        with_the_found(line, &found, limits, &members);
+        with_the_found(line, &found, limits, (&members, slowed));
         if wrong && line.tone == Tone::Notice {
             line.tone = Tone::Bad;
         }
@@ -216,8 +224,25 @@ fn members<'l>(limits: &'l CpuLimits, recorded: &BTreeSet<i32>) -> BTreeMap<&'l 
     all
 }
 
-/// Said with what the line has: before it where it is no worse, and names a cause where most periods were.
-fn with_the_found(line: &mut Line, found: &[&Limited], limits: &CpuLimits, members: &BTreeMap<&str, BTreeSet<i32>>) {
+/// The slow answers of these processes waited for a CPU, mostly: behind whom is no matter where their cgroup was stopped for long.
+fn slowed(facts: &Facts, members: &BTreeSet<i32>) -> bool {
+    let own = |t: &&TurnaroundRow| members.contains(&facts.cpu_limits.process(t.sender_pid));
+    let slow = facts.turnarounds.iter().filter(|t| t.total_ns() >= SLOW_NS);
+    let sums = slow.filter(own).fold((0usize, 0i64, 0i64), |(n, waited, all), t| {
+        let waited = waited.saturating_add(t.split.run_queue_ns);
+        (n + 1, waited, all.saturating_add(t.total_ns()))
+    });
+    let (n, waited, all) = sums;
+    n >= SLOW && waited as f64 >= MOSTLY * all as f64
+}
+
+/// Said with what the line has: before it where it is no worse, and names a cause where most periods were, or slow answers waited for a CPU.
+fn with_the_found(
+    line: &mut Line,
+    found: &[&Limited],
+    limits: &CpuLimits,
+    (members, slowed): (&BTreeMap<&str, BTreeSet<i32>>, bool),
+) {
     let one = |l: &&Limited| {
         let members = members.get(l.path.as_str()).cloned().unwrap_or_default();
         let first = members.first().copied().unwrap_or_default();
@@ -254,6 +279,6 @@ fn with_the_found(line: &mut Line, found: &[&Limited], limits: &CpuLimits, membe
     };
     line.sentence = format!("{}. {}", capital(&said), line.sentence);
     line.tone = Tone::Notice;
-    let most = found.first().is_some_and(|l| l.share() >= MOSTLY);
+    let most = slowed || found.first().is_some_and(|l| l.share() >= MOSTLY);
     (line.minor, line.names_cause) = (!most, line.names_cause || most);
 }

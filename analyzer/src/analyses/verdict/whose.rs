@@ -4,7 +4,7 @@ use super::fragments::fragments;
 use super::sentences::{counted, duration, moment, rate};
 use super::spells::listed;
 use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
-use crate::analyses::drops::{Arp, FROM, Group, Inside, Lost, Receiver, Sizes};
+use crate::analyses::drops::{Addresses, Arp, Ends, FROM, Group, Inside, Lost, Receiver, Sizes};
 
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
@@ -119,8 +119,10 @@ pub(super) fn whose(g: &Group) -> Option<String> {
     };
     let to = g.receiver.as_ref().map(|r| receiver(g, r));
     let inside = g.inside.as_ref().map(|i| inside(g, i));
+    let ends = g.ends.as_ref().map(|e| ends(g, e));
     let said: Vec<String> = of
         .into_iter()
+        .chain(ends)
         .chain(to)
         .chain(inside)
         .chain(igmp)
@@ -128,6 +130,25 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         .chain(steady)
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// `all to 198.51.100.10, from 10.40.0.27 (24) and 10 other addresses, by the look-ups of their routes`
+fn ends(g: &Group, e: &Ends) -> String {
+    let of = |a: &Addresses| match a.others {
+        0 => a.most.clone(),
+        1 => format!("{} ({}) and 1 other address", a.most, a.count),
+        n => format!("{} ({}) and {n} other addresses", a.most, a.count),
+    };
+    let which = match (e.known == g.count, e.to.others) {
+        (true, 0) => "all ".to_owned(),
+        (true, _) => String::new(),
+        (false, _) => format!("{} of these ", e.known),
+    };
+    format!(
+        "{which}to {}, from {}, by the look-ups of their routes",
+        of(&e.to),
+        of(&e.from)
+    )
 }
 
 /// `all ARP: 10.0.0.53 on eth1, which answers at other times, could not be resolved from 12.604 s to 16.702 s (inferred), and of 221 more addresses nobody answered`

@@ -17,6 +17,7 @@
 pub mod by_count;
 mod flooded;
 mod freed;
+mod looked_up;
 mod otherhost;
 pub mod places;
 mod reasons;

@@ -44,6 +44,8 @@ pub struct DropRow {
     pub sk: u64,
     /// Where a datagram was for that its socket refused: the address (since Linux 6.10) and the port.
     pub to: Option<(Option<IpAddr>, u16)>,
+    /// From where to where it went, of a received packet whose route was looked up.
+    pub way: Option<(IpAddr, IpAddr)>,
     /// What repaired it, where that is known; of lost data of TCP sockets of this recording.
     pub repair: Option<Repair>,
 }
@@ -171,6 +173,20 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             Str,
             "where a datagram was for that its socket refused (udp_fail_queue_rcv_skb), or that found none (icmp_send): address:port, before Linux 6.10 *:port",
             |r, _| r.to.map_or(Cell::Null, |to| Cell::str(to_words(to)))
+        ),
+        col!(
+            "way_from",
+            "",
+            Str,
+            "of a received packet: its source address, by the look-up of its route (profiles full and tx); empty: none was looked up before it was freed, or not recorded",
+            |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.0.to_string()))
+        ),
+        col!(
+            "way_to",
+            "",
+            Str,
+            "its destination address then, behind a translation in PREROUTING; empty as way_from",
+            |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.1.to_string()))
         ),
         col!("task", "", Str, "task that sent it, where that is recorded", |r, _| r
             .owner

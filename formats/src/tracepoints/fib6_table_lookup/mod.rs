@@ -12,6 +12,10 @@ tracepoint! {
         err: i32,
         /// IP protocol of what is to be sent; 0: not said.
         proto: u8,
+        /// Device that it came in by; 1: it is sent by this host itself, or came by loopback.
+        iif: Option<i32>,
+        /// Its source, 16 bytes.
+        src: Option<Raw>,
         /// Its destination, 16 bytes.
         dst: Raw,
         /// Its source port, host order; 0: not said.

@@ -35,6 +35,8 @@ fn reads_what_the_kernel_wrote() {
     let event = Fib6TableLookup {
         err: 0,
         proto: 17,
+        iif: Some(1),
+        src: Some(&[0; 16]),
         dst: &B6,
         sport: 48_991,
         dport: 53,

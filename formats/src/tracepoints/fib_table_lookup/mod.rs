@@ -14,6 +14,10 @@ tracepoint! {
         err: i32,
         /// IP protocol of what is to be sent; 0: not said.
         proto: u8,
+        /// Device that it came in by; 1: it is sent by this host itself, or came by loopback.
+        iif: Option<i32>,
+        /// Its source, 4 bytes; 0.0.0.0: not chosen yet.
+        src: Option<Raw>,
         /// Its destination, 4 bytes.
         dst: Raw,
         /// Its source port, host order; 0: not said.

@@ -31,6 +31,8 @@ fn reads_what_the_kernel_wrote() {
     let event = FibTableLookup {
         err: -11,
         proto: 17,
+        iif: Some(1),
+        src: Some(&[0; 4]),
         dst: &B4,
         sport: 48_991,
         dport: 53,

@@ -5,7 +5,9 @@ use crate::analyses::application::gone_idle::gone_idle;
 use crate::analyses::application::{GoneIdle, Unanswered};
 use crate::analyses::drops::Forgotten;
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::tcp::states::{FIN_WAIT1, SYN_SENT};
 use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
+use crate::testing::tcp::state;
 
 /// Of eight connections to 10.0.0.2:6379 four are used each 300 ms; the other four at 100 ms, and in vain after `silence`.
 fn facts(silence: i64) -> (Facts, Vec<Unanswered>) {
@@ -84,4 +86,33 @@ fn what_is_not_acknowledged_after_a_silence_alone() {
     // No longer than others are silent.
     let (f, vain) = facts(250);
     assert_eq!(gone_idle(&f, &vain), None);
+}
+
+/// Their program closed them, and their FIN was not acknowledged either: nothing was read from them in the recording.
+#[test]
+fn what_was_given_up_counts() {
+    let closed = |again: u16| {
+        let (mut f, _) = facts(5500);
+        for c in 0..4 {
+            f.tcp_states.push(state(c, SYN_SENT, 0));
+        }
+        f.tx.retain(|t| t.connection < Some(ConnectionId(4)) || t.start_ns == 5600 * MS);
+        for c in 4..8 {
+            f.quiet.insert(ConnectionId(c), 100 * MS);
+            f.tcp_states.push(state(c, FIN_WAIT1, 7000 * MS));
+        }
+        for t in f.tx.iter_mut().filter(|t| t.connection >= Some(ConnectionId(4))) {
+            (t.retransmits, t.bytes) = (again, Some(100));
+        }
+        gone_idle(&f, &[])
+    };
+    let found = closed(5).unwrap();
+    assert_eq!(found.to, "10.0.0.2:6379");
+    // The list of sockets may be half a second late.
+    assert_eq!(
+        (found.silence.connections, found.silence.silent_least_ns),
+        (4, 5000 * MS)
+    );
+    // What was sent once may have been answered later.
+    assert_eq!(closed(0), None);
 }

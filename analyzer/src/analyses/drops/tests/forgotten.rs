@@ -137,6 +137,10 @@ fn a_sharp_limit_needs_no_distance() {
     assert_eq!(told, Some((5, 4_340, 4_100)));
     assert_eq!(found(&near(4, 5)), None);
     assert_eq!(found(&near(5, 4)), None);
+    // Ten of the one make up for three of the other.
+    assert_eq!(found(&near(3, 10)).map(|f| f.connections), Some(10));
+    assert_eq!(found(&near(3, 9)), None);
+    assert_eq!(found(&near(2, 10)), None);
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn facts(idle: impl Fn(i64) -> i64, behind: i64) -> Facts {
             cut_from: None,
             sk: 0,
             to: None,
+            way: None,
             repair: None,
         });
         f.resets.push(ResetRow {

@@ -152,3 +152,28 @@ fn a_cgroup_that_was_stopped_stands_behind_what_is_worse() {
         (Tone::Notice, true, false)
     );
 }
+
+/// In one of ten periods only: where the slow answers of its threads waited for a CPU, that is their cause.
+#[test]
+fn what_slow_answers_waited_for_is_a_cause() {
+    const MS: i64 = 1_000_000;
+    let of = |n: i64, waited: i64| {
+        let slow = move |f: &mut Facts| {
+            for at in 0..n {
+                let mut t = crate::testing::rows::turnaround(0, 9561, (at * 200 * MS, (at * 200 + 100) * MS));
+                t.split.run_queue_ns = waited * MS;
+                f.turnarounds.push(t);
+            }
+        };
+        let lines = of_facts(10, true, "Requests were answered.", &slow, Tone::Notice);
+        assert!(
+            lines[1].headline.contains("in 10 of its 100 periods"),
+            "{}",
+            lines[1].headline
+        );
+        (lines[1].names_cause, lines[1].minor)
+    };
+    assert_eq!(of(12, 60), (true, false));
+    assert_eq!(of(9, 60), (false, true));
+    assert_eq!(of(12, 40), (false, true));
+}
