@@ -1,10 +1,18 @@
-//! From where to where packets went of which no socket of this recording tells: by the look-ups of their routes ([`crate::reconstruct::drops::tables::DropRow::way`]).
+//! From where to where packets went of which no socket of this recording tells, and whether others of these addresses got through: by the look-ups of their routes
+//! ([`crate::reconstruct::drops::tables::DropRow::way`]).
 
 use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
+use crate::reconstruct::drops::Way;
 use crate::reconstruct::drops::tables::DropRow;
+
+/// Packets of two addresses that got through before the first was dropped, from which it is a matter of time that none does since.
+const BEFORE: u32 = 5;
+/// Drops of two addresses, and so many times as many that got through, from which these are losses of what is let through.
+const LOST: u64 = 3;
+const TIMES: u64 = 5;
 
 /// Addresses at one end, of packets of a group.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -17,6 +25,17 @@ pub struct Addresses {
     pub others: u64,
 }
 
+/// Packets of a group by pairs of addresses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Pairs {
+    /// Pairs.
+    pub pairs: u64,
+    /// Dropped in this group.
+    pub dropped: u64,
+    /// Others of these addresses that were not dropped, of any port.
+    pub passed: u64,
+}
+
 /// Of those of a group whose route was looked up.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Ends {
@@ -26,6 +45,18 @@ pub struct Ends {
     pub to: Addresses,
     /// Sources.
     pub from: Addresses,
+    /// Pairs of which five or more got through before the first was dropped, and none since.
+    pub cut_off: Option<Pairs>,
+    /// Pairs of which three or more were dropped, and five times as many got through.
+    pub partly: Option<Pairs>,
+}
+
+impl Ends {
+    /// Most were of addresses that got through at other times.
+    pub fn missed(&self) -> bool {
+        let of = |p: &Option<Pairs>| p.map_or(0, |p| p.dropped);
+        of(&self.cut_off).saturating_add(of(&self.partly)).saturating_mul(2) >= self.known
+    }
 }
 
 fn addresses(of: impl Iterator<Item = IpAddr>) -> Option<Addresses> {
@@ -42,16 +73,42 @@ fn addresses(of: impl Iterator<Item = IpAddr>) -> Option<Addresses> {
     })
 }
 
+/// Those of a kind.
+fn pairs(by: &FxHashMap<(IpAddr, IpAddr), (u64, Way)>, is: impl Fn(u64, (u32, u32)) -> bool) -> Option<Pairs> {
+    let mut all = Pairs::default();
+    for (dropped, way) in by.values() {
+        let Some(passed) = way.passed.filter(|p| is(*dropped, *p)) else {
+            continue;
+        };
+        all.pairs += 1;
+        all.dropped = all.dropped.saturating_add(*dropped);
+        all.passed = all.passed.saturating_add(sum(passed));
+    }
+    (all.pairs > 0).then_some(all)
+}
+
+fn sum((before, later): (u32, u32)) -> u64 {
+    u64::from(before).saturating_add(later.into())
+}
+
 /// Where no more than half have an owner, and half or more of the others a way.
 pub(super) fn ends(rows: &[&DropRow]) -> Option<Ends> {
     let strange = || rows.iter().filter(|r| r.owner.is_none());
     let ways = || strange().filter_map(|r| r.way);
     let (known, of) = (ways().count(), strange().count());
-    let enough = known > 0 && known * 2 >= of && of * 2 >= rows.len();
+    let enough = known > 0 && known.saturating_mul(2) >= of && of.saturating_mul(2) >= rows.len();
     enough.then_some(())?;
+    let mut by: FxHashMap<(IpAddr, IpAddr), (u64, Way)> = FxHashMap::default();
+    for way in ways() {
+        by.entry((way.from, way.to)).or_insert((0, way)).0 += 1;
+    }
     Some(Ends {
         known: known as u64,
-        to: addresses(ways().map(|w| w.1))?,
-        from: addresses(ways().map(|w| w.0))?,
+        to: addresses(ways().map(|w| w.to))?,
+        from: addresses(ways().map(|w| w.from))?,
+        cut_off: pairs(&by, |_, (before, later)| before >= BEFORE && later == 0),
+        partly: pairs(&by, |dropped, p| {
+            dropped >= LOST && p.1 > 0 && sum(p) >= dropped.saturating_mul(TIMES)
+        }),
     })
 }

@@ -57,7 +57,7 @@ mod whose;
 pub use answered::{Answered, Passes, Redirected};
 pub use arp::{Arp, Silent};
 pub use damaged::Damaged;
-pub use ends::{Addresses, Ends};
+pub use ends::{Addresses, Ends, Pairs};
 pub use flood::Flood;
 pub use forgotten::Forgotten;
 pub(crate) use forgotten::after_silence;

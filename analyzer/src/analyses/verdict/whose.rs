@@ -4,7 +4,7 @@ use super::fragments::fragments;
 use super::sentences::{counted, duration, moment, rate};
 use super::spells::listed;
 use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
-use crate::analyses::drops::{Addresses, Arp, Ends, FROM, Group, Inside, Lost, Receiver, Sizes};
+use crate::analyses::drops::{Addresses, Arp, Ends, FROM, Group, Inside, Lost, Pairs, Receiver, Sizes};
 
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
@@ -144,8 +144,32 @@ fn ends(g: &Group, e: &Ends) -> String {
         (true, _) => String::new(),
         (false, _) => format!("{} of these ", e.known),
     };
+    let pairs = |p: &Pairs| {
+        let of = match p.dropped == g.count {
+            true => "all".to_owned(),
+            false => p.dropped.to_string(),
+        };
+        format!(
+            "{of} of {}",
+            counted(p.pairs, "pair of addresses", "pairs of addresses")
+        )
+    };
+    let cut = e.cut_off.as_ref().map_or_else(String::new, |p| {
+        format!(
+            ", {} of which {} got through before and none since",
+            pairs(p),
+            counted(p.passed, "other", "others")
+        )
+    });
+    let partly = e.partly.as_ref().map_or_else(String::new, |p| {
+        format!(
+            ", {} of which {} got through",
+            pairs(p),
+            counted(p.passed, "other", "others")
+        )
+    });
     format!(
-        "{which}to {}, from {}, by the look-ups of their routes",
+        "{which}to {}, from {}, by the look-ups of their routes{cut}{partly}",
         of(&e.to),
         of(&e.from)
     )

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::by_count;
 use super::flooded;
+use super::looked_up::Pairs;
 use super::otherhost::{self, Hindsight};
 use super::places;
 use super::reasons::{LEFT, PURGED};
@@ -46,6 +47,8 @@ pub struct Freed {
     pub(super) by_place: bool,
     /// Sockets that rows were for, by `rx_sk`.
     pub(super) meant_for: FxHashMap<usize, ConnectionId>,
+    /// Addresses of received packets whose routes were looked up.
+    pub(super) pairs: Pairs,
     /// What the capture lacks.
     pub missing: Vec<String>,
 }
@@ -62,6 +65,9 @@ impl Freed {
     }
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {
+        for way in self.rows.iter_mut().filter_map(|r| r.way.as_mut()) {
+            way.passed = self.pairs.passed((way.from, way.to)).filter(|_| !known.lost);
+        }
         // Counters count what was lost to the recording, too.
         if self.by_place && !known.lost {
             places::by_counter(&mut self.rows, &self.looked_up, known.counters);

@@ -5,20 +5,80 @@
 //! netif_receive_skb A, B ─ look-up, look-up ─ kfree_skb A                                      as a list: as many look-ups as packets, in order
 //! netif_receive_skb A, B ─ look-up ─ kfree_skb A                                               nothing: for the next to the same address none is needed
 //! ```
-//! In: those events of a CPU. Out: addresses of a packet that is freed, if it has its look-up. What has an established socket of this host (`tcp_early_demux`) has none, nor
+//! In: those events of a CPU. Out: addresses of a packet that is freed, if it has its look-up; how many of the same addresses had one and were not dropped. What has an established socket of this host (`tcp_early_demux`) has none, nor
 //! what is dropped before its route is known. Source: net/ipv4/ip_input.c `ip_list_rcv_finish`, net/core/dev.c.
 
 use std::net::IpAddr;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Packets of a list that are kept; the kernel's lists have 8 (net.core.gro_normal_batch), rarely 64.
 const LIST: usize = 64;
 /// The loopback device, and what is sent by this host itself.
 const LOOPBACK: i32 = 1;
 
+/// Pairs of addresses that are counted.
+const PAIRS: usize = 65_536;
+
 /// From where to where.
-pub type Way = (IpAddr, IpAddr);
+type Ends = (IpAddr, IpAddr);
+
+/// From where to where a received packet went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// Source address.
+    pub from: IpAddr,
+    /// Destination address.
+    pub to: IpAddr,
+    /// Packets of these addresses that had a look-up and were not dropped: before the first that was, and behind it; `None`: too many addresses.
+    pub passed: Option<(u32, u32)>,
+}
+
+/// Of two addresses.
+#[derive(Debug, Default)]
+struct Pair {
+    looked_up: u32,
+    dropped: u32,
+    /// Looked up before the first that was dropped.
+    before: u32,
+}
+
+/// Pairs of addresses, and what became of their packets.
+#[derive(Debug, Default)]
+pub(super) struct Pairs(FxHashMap<Ends, Pair>);
+
+impl Pairs {
+    fn looked_up(&mut self, ends: Ends) {
+        let room = self.0.len() < PAIRS;
+        if let Some(of) = self.0.get_mut(&ends) {
+            of.looked_up = of.looked_up.saturating_add(1);
+        } else if room {
+            self.0.insert(
+                ends,
+                Pair {
+                    looked_up: 1,
+                    ..Pair::default()
+                },
+            );
+        }
+    }
+
+    fn dropped(&mut self, ends: Ends) {
+        if let Some(of) = self.0.get_mut(&ends) {
+            if of.dropped == 0 {
+                of.before = of.looked_up.saturating_sub(1);
+            }
+            of.dropped = of.dropped.saturating_add(1);
+        }
+    }
+
+    /// When all is seen.
+    pub(super) fn passed(&self, (from, to): Ends) -> Option<(u32, u32)> {
+        let of = self.0.get(&(from, to))?;
+        let all = of.looked_up.saturating_sub(of.dropped);
+        Some((of.before.min(all), all.saturating_sub(of.before)))
+    }
+}
 
 /// What came in on a CPU, and the look-ups since.
 #[derive(Debug, Default)]
@@ -26,7 +86,7 @@ pub(super) struct LookedUp {
     /// In a list that is handed on next.
     listed: FxHashSet<u64>,
     came: Vec<u64>,
-    ways: Vec<Way>,
+    ways: Vec<Ends>,
 }
 
 impl LookedUp {
@@ -48,25 +108,58 @@ impl LookedUp {
         self.came.push(skb);
     }
 
-    /// A route is looked up for what came in by a device.
-    pub(super) fn looks_up(&mut self, iif: Option<i32>, way: Way) {
+    /// A route is looked up for what came in by a device: whether it is a packet's first.
+    pub(super) fn looks_up(&mut self, iif: Option<i32>, way: Ends) -> bool {
         let received = iif.is_some_and(|dev| dev > LOOPBACK);
         // Of one packet several tables may be asked.
         let again = self.came.len() == 1 && self.ways.last() == Some(&way);
         if received && !again && self.ways.len() <= self.came.len() {
             self.ways.push(way);
         }
+        received && !again
     }
 
     /// That of a packet that is freed.
-    pub(super) fn of(&self, skb: u64) -> Option<Way> {
+    pub(super) fn of(&self, skb: u64) -> Option<Ends> {
         let at = self.came.iter().position(|came| *came == skb)?;
         (self.ways.len() == self.came.len()).then(|| self.ways.get(at).copied())?
     }
 }
 
+/// Of all CPUs.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    cpus: FxHashMap<u16, LookedUp>,
+    pub(super) pairs: Pairs,
+}
+
+impl Ways {
+    /// Events of a CPU are lost.
+    pub(super) fn forget(&mut self, cpu: u16) {
+        self.cpus.remove(&cpu);
+    }
+    pub(super) fn on(&mut self, cpu: u16) -> &mut LookedUp {
+        self.cpus.entry(cpu).or_default()
+    }
+    /// A route, of an event with addresses as it has them.
+    pub(super) fn looks_up(&mut self, cpu: u16, iif: Option<i32>, (from, to): (Option<&[u8]>, &[u8])) {
+        if let Some(ends) = from.and_then(address).zip(address(to))
+            && self.on(cpu).looks_up(iif, ends)
+        {
+            self.pairs.looked_up(ends);
+        }
+    }
+    /// A packet is dropped.
+    pub(super) fn drops(&mut self, cpu: u16, skb: u64) -> Option<Way> {
+        let (from, to) = self.cpus.get(&cpu)?.of(skb)?;
+        self.pairs.dropped((from, to));
+        let passed = None;
+        Some(Way { from, to, passed })
+    }
+}
+
 /// IPv4 or IPv6, as the event has them.
-pub(super) fn address(bytes: &[u8]) -> Option<IpAddr> {
+fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from);
     v4.or_else(|| <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from))
 }

@@ -33,6 +33,7 @@ mod unjoined;
 mod unrouted;
 
 pub use freed::Freed;
+pub use looked_up::Way;
 pub use otherhost::{BRIDGE_NS, Hindsight, LINK_HEADERS, TAPPED};
 pub use reasons::{CHECKSUM, NOT_FORWARDED, OBEYED};
 pub use repair::Repair;

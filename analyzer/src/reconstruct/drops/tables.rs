@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use super::looked_up::Way;
 use super::repair::Repair;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
@@ -45,7 +46,7 @@ pub struct DropRow {
     /// Where a datagram was for that its socket refused: the address (since Linux 6.10) and the port.
     pub to: Option<(Option<IpAddr>, u16)>,
     /// From where to where it went, of a received packet whose route was looked up.
-    pub way: Option<(IpAddr, IpAddr)>,
+    pub way: Option<Way>,
     /// What repaired it, where that is known; of lost data of TCP sockets of this recording.
     pub repair: Option<Repair>,
 }
@@ -179,14 +180,28 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "",
             Str,
             "of a received packet: its source address, by the look-up of its route (profiles full and tx); empty: none was looked up before it was freed, or not recorded",
-            |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.0.to_string()))
+            |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.from.to_string()))
         ),
         col!(
             "way_to",
             "",
             Str,
             "its destination address then, behind a translation in PREROUTING; empty as way_from",
-            |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.1.to_string()))
+            |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.to.to_string()))
+        ),
+        col!(
+            "way_passed_before",
+            "count",
+            U64,
+            "packets from way_from to way_to, of any port, whose route was looked up and that were not dropped in this host, before the first of them that was; empty as way_from, or more than 65,536 such pairs",
+            |r, _| r.way.and_then(|w| w.passed).map(|p| u64::from(p.0)).into()
+        ),
+        col!(
+            "way_passed_later",
+            "count",
+            U64,
+            "the same behind that one; empty as way_passed_before",
+            |r, _| r.way.and_then(|w| w.passed).map(|p| u64::from(p.1)).into()
         ),
         col!("task", "", Str, "task that sent it, where that is recorded", |r, _| r
             .owner

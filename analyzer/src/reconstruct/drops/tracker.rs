@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use super::flooded;
 use super::freed::Freed;
 use super::judge;
-use super::looked_up::{self, LookedUp};
+use super::looked_up::Ways;
 use super::places;
 use super::rules::{
     has_no_device, has_no_route, is_for_another_host, is_for_no_address_here, is_for_no_udp_socket, is_too_big,
@@ -101,7 +101,7 @@ struct Drops<'i> {
     /// The row of the datagram that UDP freed last on each CPU, of which nothing told yet where it was for.
     at_socket: FxHashMap<u16, usize>,
     /// What came in last on each CPU, and the routes that were looked up for it.
-    looked_up: FxHashMap<u16, LookedUp>,
+    ways: Ways,
     /// The kernel records no reasons: the place stands for one.
     by_place: bool,
     freed: Freed,
@@ -115,7 +115,7 @@ impl Tracker for Drops<'_> {
         self.messages.remove(&(gap.cpu as u16));
         self.refused.remove(&(gap.cpu as u16));
         self.at_socket.remove(&(gap.cpu as u16));
-        self.looked_up.remove(&(gap.cpu as u16));
+        self.ways.forget(gap.cpu as u16);
     }
 }
 
@@ -179,7 +179,7 @@ pub fn walk<'f>(
         messages: FxHashMap::default(),
         refused: FxHashMap::default(),
         at_socket: FxHashMap::default(),
-        looked_up: FxHashMap::default(),
+        ways: Ways::default(),
         by_place,
         messages_recorded: trace.info.recorded("icmp:icmp_send"),
         freed: Freed {
@@ -188,20 +188,24 @@ pub fn walk<'f>(
             ..Freed::default()
         },
     };
-    ready(trace, routes, t, |t, missing| Freed { missing, ..t.freed })
+    ready(trace, routes, t, |t, missing| Freed {
+        missing,
+        pairs: t.ways.pairs,
+        ..t.freed
+    })
 }
 
 /// The routes that are looked up for what comes in.
 fn look_ups<'i>(routes: &mut Routes<Drops<'i>>, trace: &Trace<'_>) {
     let s = &trace.schema;
     routes.on::<NetifReceiveSkbListEntry<'static>>(s, |t, e, p| {
-        t.looked_up.entry(e.cpu).or_default().lists(p.skbaddr);
+        t.ways.on(e.cpu).lists(p.skbaddr);
     });
     routes.on::<NetifReceiveSkb<'static>>(s, |t, e, p| {
-        t.looked_up.entry(e.cpu).or_default().receives(p.skbaddr);
+        t.ways.on(e.cpu).receives(p.skbaddr);
     });
-    routes.on::<FibTableLookup<'static>>(s, |t, e, p| t.looked_up(e, p.iif, p.src, p.dst));
-    routes.on::<Fib6TableLookup<'static>>(s, |t, e, p| t.looked_up(e, p.iif, p.src, p.dst));
+    routes.on::<FibTableLookup<'static>>(s, |t, e, p| t.ways.looks_up(e.cpu, p.iif, (p.src, p.dst)));
+    routes.on::<Fib6TableLookup<'static>>(s, |t, e, p| t.ways.looks_up(e.cpu, p.iif, (p.src, p.dst)));
 }
 
 /// Where a datagram was for about which a message says that its port has no socket (its ports are read where UDP has them).
@@ -229,11 +233,6 @@ fn sender(e: &Event<'_>, (reason, at): (Option<&str>, Option<&str>), skb_id: Opt
 }
 
 impl Drops<'_> {
-    fn looked_up(&mut self, e: &Event<'_>, iif: Option<i32>, from: Option<&[u8]>, to: &[u8]) {
-        if let Some(way) = from.and_then(looked_up::address).zip(looked_up::address(to)) {
-            self.looked_up.entry(e.cpu).or_default().looks_up(iif, way);
-        }
-    }
     /// A socket refused a datagram: it is freed behind this; before about 6.10 just before it.
     fn refused(&mut self, e: &Event<'_>, p: &UdpFailQueueRcvSkb<'_>) {
         let Some(port) = p.dport else { return };
@@ -360,7 +359,7 @@ impl Drops<'_> {
             cut_from,
             sk: p.rx_sk.unwrap_or(0),
             to: made.and_then(|m| m.to).or(refused.map(|r| r.1)),
-            way: self.looked_up.get(&e.cpu).and_then(|l| l.of(p.skbaddr)),
+            way: self.ways.drops(e.cpu, p.skbaddr),
             repair: None,
         });
     }

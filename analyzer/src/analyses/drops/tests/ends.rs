@@ -1,9 +1,10 @@
 //! From where to where packets went of which no socket tells.
 
 use super::drop_row;
-use crate::analyses::drops::{Addresses, Ends, answer};
+use crate::analyses::drops::{Addresses, Ends, Pairs, answer};
 use crate::counters::tables::CounterRow;
 use crate::facts::Facts;
+use crate::reconstruct::drops::Way;
 use crate::reconstruct::skb::tables::SkbRow;
 
 /// Ten drops of a netfilter hook, each of so many bytes; those with a way: from 10.0.0.(2 + n % 3) to 192.0.2.1.
@@ -17,7 +18,11 @@ fn facts(with: usize, bytes: u32) -> Facts {
     for n in 0..10usize {
         let mut d = drop_row(n as i64 * 1_000, 12, 0x10, Some(false));
         d.skb_id = Some(crate::facts::SkbId(n as u32));
-        d.way = (n < with).then(|| ([10, 0, 0, 2 + (n % 3) as u8].into(), [192, 0, 2, 1].into()));
+        d.way = (n < with).then(|| Way {
+            from: [10, 0, 0, 2 + (n % 3) as u8].into(),
+            to: [192, 0, 2, 1].into(),
+            passed: Some((0, 0)),
+        });
         f.drops.push(d);
         f.skbs.push(SkbRow {
             bytes: Some(bytes),
@@ -42,6 +47,8 @@ fn half_of_them_tell() {
         known,
         to: one("192.0.2.1", known, 0),
         from: one("10.0.0.2", most, 2),
+        cut_off: None,
+        partly: None,
     };
     assert_eq!(ends(&facts(10, 60)), Some(expect(10, 4)));
     assert_eq!(ends(&facts(5, 60)), Some(expect(5, 2)));
@@ -92,4 +99,50 @@ fn what_the_kernel_counted_tells_of_strangers() {
     assert_eq!(full(1400, 10), None);
     assert_eq!(full(60, 8), None);
     assert_eq!(full(60, 12), None);
+}
+
+/// What a rule drops of strangers may be what it is for; of addresses that get through at other times it is missed.
+#[test]
+fn whose_others_get_through_is_missed() {
+    let of = |passed: (u32, u32)| {
+        let mut f = facts(10, 60);
+        f.names.locations.insert(0x10, "nft_do_chain".into());
+        for d in &mut f.drops {
+            d.why = crate::reconstruct::drops::judge(Some("NETFILTER_DROP"), Some("nft_do_chain"), 0x0800, true).1;
+            d.way = d.way.map(|w| Way {
+                passed: Some(passed),
+                ..w
+            });
+        }
+        let lines = crate::analyses::answer(&f).verdict;
+        let line = lines.iter().find(|l| l.subject == "drops").unwrap().clone();
+        (
+            ends(&f).unwrap(),
+            line.tone == crate::analyses::verdict::Tone::Bad,
+            line.sentence,
+        )
+    };
+    let pairs = |passed| {
+        Some(Pairs {
+            pairs: 3,
+            dropped: 10,
+            passed,
+        })
+    };
+    // 4, 3 and 3 of three pairs.
+    let (e, bad, said) = of((5, 0));
+    assert_eq!((e.cut_off, e.partly, bad), (pairs(15), None, true));
+    let says = "all of 3 pairs of addresses of which 15 others got through before and none since";
+    assert!(said.contains(says), "{said}");
+    let (e, bad, said) = of((0, 20));
+    assert_eq!((e.cut_off, e.partly, bad), (None, pairs(60), true));
+    assert!(
+        said.contains("all of 3 pairs of addresses of which 60 others got through"),
+        "{said}"
+    );
+    // Few before, few beside.
+    for passed in [(0, 0), (4, 0), (0, 14)] {
+        let (e, bad, said) = of(passed);
+        assert_eq!((e.cut_off, e.partly, bad), (None, None, false), "{said}");
+    }
 }

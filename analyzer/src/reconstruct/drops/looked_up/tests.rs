@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn way(n: u8) -> Way {
+fn way(n: u8) -> Ends {
     ([10, 0, 0, n].into(), [10, 0, 1, n].into())
 }
 
@@ -34,7 +34,7 @@ fn a_list_needs_as_many_as_it_has_packets() {
         let mut l = LookedUp::default();
         (1..=3).for_each(|skb| l.lists(skb));
         (1..=3).for_each(|skb| l.receives(skb));
-        ways.iter().for_each(|n| l.looks_up(Some(4), way(*n)));
+        ways.iter().for_each(|n| _ = l.looks_up(Some(4), way(*n)));
         l
     };
     let all = list(&[1, 2, 2]);
@@ -54,6 +54,26 @@ fn a_list_needs_as_many_as_it_has_packets() {
     assert_eq!((l.of(1), l.of(7)), (None, None));
 }
 
+#[test]
+fn what_passed_before_and_behind_the_first_drop() {
+    let mut p = Pairs::default();
+    let mut come = |n: u8, dropped: bool| {
+        p.looked_up(way(n));
+        if dropped {
+            p.dropped(way(n));
+        }
+    };
+    for at in 0..10 {
+        come(1, at >= 6);
+        come(2, at % 5 == 4);
+        come(3, true);
+    }
+    assert_eq!(
+        [1, 2, 3, 4].map(|n| p.passed(way(n))),
+        [Some((6, 0)), Some((4, 4)), Some((0, 0)), None]
+    );
+}
+
 /// A gateway without a socket in what it forwards: each attempt of a client that timed out, by its own stopwatch, has its first SYN among the drops, from its
 /// address; that clock differs by a constant.
 #[test]
@@ -63,7 +83,7 @@ fn whom_a_gateway_drops_is_whom_stopwatches_say() {
     let to = |to: [u8; 4]| {
         dropped
             .iter()
-            .filter(|d| d.way.is_some_and(|w| w.1 == IpAddr::from(to)))
+            .filter(|d| d.way.is_some_and(|w| w.to == IpAddr::from(to)))
             .count()
     };
     // All but one of a scanner go to the end that has no port left.
@@ -90,7 +110,7 @@ fn whom_a_gateway_drops_is_whom_stopwatches_say() {
         for (at, who) in within {
             all += 1;
             let near = |d: &&&crate::reconstruct::drops::tables::DropRow| {
-                d.way.is_some_and(|w| w.0 == *who) && (d.time_ns - at - shift).abs() < 10_000_000
+                d.way.is_some_and(|w| w.from == *who) && (d.time_ns - at - shift).abs() < 10_000_000
             };
             found += usize::from(dropped.iter().find(near).is_some());
         }
