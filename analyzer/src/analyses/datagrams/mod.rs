@@ -13,8 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::analyses::{Outcome, not_recorded};
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, Reason};
-use crate::name::Name;
-use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{Awaited, TurnEnd, TurnRow};
 use crate::reconstruct::transmit::tables::TxKind;
 use crate::reconstruct::whose::Carries;
@@ -30,7 +28,9 @@ mod copies;
 mod crowds;
 mod lost;
 mod meanwhile;
+mod named;
 mod onward;
+mod partly;
 mod questions;
 mod repeated;
 mod silent;
@@ -40,6 +40,8 @@ mod untaken;
 mod usurped;
 mod vain;
 
+use named::{holder, who};
+
 pub use alone::Alone;
 pub use beside::Beside;
 pub use beyond::Beyond;
@@ -48,6 +50,7 @@ pub use copies::Copied;
 pub use lost::Lost;
 pub use meanwhile::Pause;
 pub use onward::Onward;
+pub use partly::Partly;
 pub use questions::{AtServer, Chains, Questions, SLOW_NS, SLOW_TIMES};
 pub(crate) use questions::{questions, whom};
 pub use silent::Silent;
@@ -80,6 +83,9 @@ pub struct Datagrams {
     /// Questions that were dropped on their way, of who waits for answers to many at once; most first.
     #[serde(skip)]
     pub lost: Vec<Lost>,
+    /// Questions to a place outside of which a part has no answer for a time.
+    #[serde(skip)]
+    pub partly: Option<Partly>,
     /// Who is never answered where others are, by process and address; most first. Inferred.
     pub alone: Vec<Alone>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
@@ -109,23 +115,6 @@ impl Datagrams {
             }
             false => "No program of this host sent or got a UDP datagram.",
         }
-    }
-}
-
-/// `task/number`; empty where neither is known.
-fn who(task: &Name, pid: i32) -> String {
-    match (task.is_empty(), pid) {
-        (_, 0) => String::new(),
-        (true, pid) => format!("thread {pid}"),
-        (false, pid) => format!("{}/{pid}", task.text()),
-    }
-}
-
-/// Who has a socket: its reader or sender, else who held it when the recording ended.
-fn holder(s: &SocketRow) -> String {
-    match s.pid {
-        0 => who(&s.holder_task, s.holder),
-        pid => who(&s.task, pid),
     }
 }
 
@@ -266,15 +255,19 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let next = |from: i64| lost.get(lost.partition_point(|at| *at < from));
     let dropped = |t: &&&TurnRow| next(t.start_ns).is_some_and(|at| *at <= t.end_ns);
     let told = each_is_told(facts);
+    let (lost_ones, alone) = (lost_ones.groups(facts), alone::alone(facts));
+    let by_others = found.iter().map(|v| &v.to).chain(lost_ones.iter().map(|l| &l.to));
+    let by_others = by_others.chain(alone.iter().map(|a| &a.to)).cloned().collect();
     Outcome::Findings(Datagrams {
+        partly: partly::partly(facts, &by_others).filter(|_| told && facts.gaps.is_empty()),
         sockets: sockets.len() as u64,
         sent: sockets.iter().map(|s| s.sent).sum(),
         received: sockets.iter().map(|s| s.received).sum(),
         response: Distribution::of(response.collect(), 0),
         answered: questions::answered(facts),
         in_vain: found,
-        lost: lost_ones.groups(facts),
-        alone: alone::alone(facts),
+        lost: lost_ones,
+        alone,
         perhaps: perhaps.len() as u64,
         perhaps_dropped: perhaps.iter().filter(dropped).count() as u64,
         unsure,

@@ -5,6 +5,7 @@ mod beyond;
 mod ceased;
 mod lost;
 mod onward;
+mod partly;
 mod questions;
 mod silent;
 mod usurped;

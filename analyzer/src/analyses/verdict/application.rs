@@ -4,7 +4,7 @@ use super::acknowledged::acknowledged;
 use super::always::{always, apart, tone_of_each};
 use super::doing::doing;
 use super::evidence::with_worst;
-use super::given_up::{given_up, most_given_up};
+use super::given_up::{given_up, most_given_up, of_the_given_up};
 use super::incomplete::{Vain, both_ways, in_parts, silence, slow_parts, unanswered};
 use super::nature::nature;
 use super::one::{of_whom, stood_still, when_slow};
@@ -225,7 +225,9 @@ pub(super) fn headline(a: &Application) -> String {
         // Slow answers are another thing, but where it is known what held them up.
         let known = larger(a).is_some_and(|(_, slow)| names_a_hold(slow));
         let slow = most_of_it(a).filter(|_| (said.is_empty() || known) && answers(a).0 != Tone::Ok);
-        said.splice(0..0, [given].into_iter().chain(slow));
+        // Of a server outside, that its host had them says whose time it was.
+        let acks = acknowledged(a).filter(|_| slow.is_none() && of_the_given_up(a));
+        said.splice(0..0, [given].into_iter().chain(slow).chain(acks));
         return said.join("; ");
     }
     if said.is_empty() || answers_too {

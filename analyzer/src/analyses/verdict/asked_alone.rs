@@ -1,8 +1,8 @@
-//! What the line on UDP says of one that is never answered where others are.
+//! What the line on UDP says of one that is never answered where others are, and of a place that answers a part.
 
 use super::evidence::from;
-use super::sentences::{counted, or_dash};
-use crate::analyses::datagrams::{Alone, Datagrams};
+use super::sentences::{counted, duration, moment, or_dash};
+use crate::analyses::datagrams::{Alone, Datagrams, Partly};
 
 /// Of its turns so many were dropped in this host, of 10, to be what is wrong.
 const DROPPED: u64 = 9;
@@ -41,4 +41,32 @@ pub(super) fn words(d: &Datagrams) -> Option<String> {
         ));
     }
     Some(said.join("; "))
+}
+
+/// `from 5.124 s to 11.532 s 92 of 240 questions of dnsmasq/26979 to 198.51.100.53:53 had no answer, ...`
+pub(super) fn partly(p: &Partly) -> String {
+    let around = match p.around {
+        (0, 0) => String::new(),
+        (0, n) => format!(", while all {n} behind these had one"),
+        (n, 0) => format!(", while all {n} before these had one"),
+        (before, behind) => format!(", while all {before} before and {behind} behind these had one"),
+    };
+    let other = p.other.as_ref().map_or_else(String::new, |(to, answered, of)| {
+        let join = if around.is_empty() { ", while" } else { ", and" };
+        format!("{join} {answered} of {of} to {to} had meanwhile")
+    });
+    let serves = match p.serves {
+        true => "; who asked it waits that long, as it serves others",
+        false => "",
+    };
+    format!(
+        "from {} to {} {} of {} of {} to {} had no answer in {} (median){around}{other}: they or their answers are lost beyond this host, or who is asked leaves them (inferred){serves}",
+        moment(p.within_ns.0),
+        moment(p.within_ns.1),
+        p.unanswered,
+        counted(p.of, "question", "questions"),
+        p.task,
+        p.to,
+        duration(p.waited_ns)
+    )
 }

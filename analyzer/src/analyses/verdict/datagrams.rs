@@ -1,13 +1,15 @@
 //! The verdict's line on UDP: who asked and got no answer or a late one, and what came twice.
 
 mod ceased;
+mod silent;
 
 use super::evidence::from;
 use super::sentences::{capital, counted, duration, moment, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
 use crate::analyses::application::Application;
-use crate::analyses::datagrams::{Copied, Datagrams, InVain, Silent, port_of_any};
+use crate::analyses::datagrams::{Copied, Datagrams, InVain, port_of_any};
 use crate::analyses::drops::Drops;
+use silent::silent;
 
 /// So many answers before the first without one tell that it was not so all along.
 const BEFORE: u64 = 10;
@@ -215,38 +217,6 @@ fn made(c: &Copied) -> String {
     )
 }
 
-/// A stream that some of its receivers did not get for a while.
-fn silent(s: &Silent) -> String {
-    let readers = match s.readers.as_slice() {
-        [one] => one.clone(),
-        [one, other] => format!("{one} and {other}"),
-        [one, rest @ ..] => format!("{one} and {} more", rest.len()),
-        [] => String::new(),
-    };
-    let at = match s.local.as_str() {
-        "" => String::new(),
-        at => format!(" at {}", address(at)),
-    };
-    let from = format!("{:.1} s", s.first_ns as f64 / 1e9);
-    let times = match s.times {
-        1 => format!(" (from {from} on)"),
-        n => format!(" (the longest of {n} times, the first from {from} on)"),
-    };
-    let went_on = match (s.sent, s.is_of_a_group()) {
-        (true, _) => format!("{}, which had sent them, sent {} meanwhile", s.went_on, s.meanwhile),
-        (false, true) => format!(
-            "{} got about {} of the same stream meanwhile (inferred)",
-            s.went_on, s.meanwhile
-        ),
-        (false, false) => format!(
-            "{} got about {} at the same port meanwhile, as often as before (inferred)",
-            s.went_on, s.meanwhile
-        ),
-    };
-    let long = duration(s.longest_ns);
-    format!("no datagram came to {readers}{at} for {long}{times}, though they had come steadily and {went_on}")
-}
-
 fn wrong(v: &InVain) -> bool {
     let missed = v.again > 0 || v.beside.is_some();
     // Who waited on for each was there still when its answer came: it is no late answer to a socket that was closed.
@@ -303,10 +273,18 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
     let late = questions::late(d);
     let alone = asked_alone::words(d);
     let gone = d.lost.first();
+    let partly = d.partly.as_ref();
     let tone = match () {
+        () if partly.is_some_and(|p| p.serves) => Tone::Bad,
         () if !d.ceased.is_empty() || !d.silent.is_empty() || gone.is_some_and(lost::wrong) => Tone::Bad,
         () if d.in_vain.iter().any(wrong) || d.alone.iter().any(asked_alone::wrong) => Tone::Bad,
-        () if vain.is_some() || gone.is_some() || alone.is_some() || copied.is_some() || !late.is_empty() => {
+        () if vain.is_some()
+            || gone.is_some()
+            || alone.is_some()
+            || copied.is_some()
+            || !late.is_empty()
+            || partly.is_some() =>
+        {
             Tone::Notice
         }
         () => Tone::Ok,
@@ -322,7 +300,14 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
         format!("{}{}{more}", lost::what(l), from(l.first))
     });
     let ceased = ceased::words(&d.ceased).map(|c| capital(&c));
-    let said = ceased.into_iter().chain(none).chain(gone).chain(alone).chain(vain);
+    let partly = partly.map(|p| capital(&asked_alone::partly(p)));
+    let said = ceased
+        .into_iter()
+        .chain(none)
+        .chain(gone)
+        .chain(alone)
+        .chain(partly)
+        .chain(vain);
     let said: Vec<String> = said.chain(late).chain(copied).collect();
     if !said.is_empty() {
         return (tone, format!("{}.", said.join(". ")));
@@ -382,7 +367,8 @@ pub(super) fn headline(d: &Datagrams, answers: Option<&Application>) -> String {
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
     let said = ceased::words(&d.ceased).into_iter().chain(d.silent.first().map(silent));
     let said = said.chain(d.lost.first().map(lost::what));
-    let said = said.chain(asked_alone::words(d)).chain(vain);
+    let partly = d.partly.as_ref().map(asked_alone::partly);
+    let said = said.chain(asked_alone::words(d)).chain(partly).chain(vain);
     let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();
     said.join("; ")
 }

@@ -1,6 +1,7 @@
 //! What is said of requests that their client gave up.
 
 use super::sentences::{counted, duration, or_dash, per_second};
+use super::turns::worst;
 use super::waited::chain;
 use super::{incomplete, left_early};
 use crate::analyses::application::{Application, GivenUp, GoneIdle};
@@ -67,6 +68,12 @@ pub(super) fn names_cause(a: &Application) -> bool {
 pub(super) fn gone_idle(a: &Application) -> Option<&GoneIdle> {
     let g = first(a)?;
     a.gone_idle.as_ref().filter(|idle| idle.to == g.server)
+}
+
+/// The server with most time over its median is that of these.
+pub(super) fn of_the_given_up(a: &Application) -> bool {
+    let of = first(a).zip(worst(a));
+    of.is_some_and(|(g, s)| g.server == s.server)
 }
 
 /// The sentence, without its point.

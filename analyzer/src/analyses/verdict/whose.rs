@@ -6,6 +6,8 @@ use super::spells::listed;
 use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
 use crate::analyses::drops::{Addresses, Arp, Ends, FROM, Group, Inside, Lost, Pairs, Receiver, Sizes};
 
+/// Of pairs of addresses with fewer than one in so many of a group nothing is said.
+const FEW_OF: u64 = 4;
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
 
@@ -154,14 +156,16 @@ fn ends(g: &Group, e: &Ends) -> String {
             counted(p.pairs, "pair of addresses", "pairs of addresses")
         )
     };
-    let cut = e.cut_off.as_ref().map_or_else(String::new, |p| {
+    // A few beside many tell nothing of these.
+    let worth = |p: &&Pairs| p.dropped.saturating_mul(FEW_OF) >= g.count;
+    let cut = e.cut_off.as_ref().filter(worth).map_or_else(String::new, |p| {
         format!(
             ", {} of which {} got through before and none since",
             pairs(p),
             counted(p.passed, "other", "others")
         )
     });
-    let partly = e.partly.as_ref().map_or_else(String::new, |p| {
+    let partly = e.partly.as_ref().filter(worth).map_or_else(String::new, |p| {
         format!(
             ", {} of which {} got through",
             pairs(p),

@@ -12,6 +12,8 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::facts::SkbId;
+
 /// Packets of a list that are kept; the kernel's lists have 8 (net.core.gro_normal_batch), rarely 64.
 const LIST: usize = 64;
 /// The loopback device, and what is sent by this host itself.
@@ -85,13 +87,16 @@ impl Pairs {
 pub(super) struct LookedUp {
     /// In a list that is handed on next.
     listed: FxHashSet<u64>,
-    came: Vec<u64>,
+    came: Vec<Came>,
     ways: Vec<Ends>,
 }
 
+/// A packet by its address, and its life.
+type Came = (u64, Option<SkbId>);
+
 impl LookedUp {
     /// It is put in a list.
-    pub(super) fn lists(&mut self, skb: u64) {
+    fn lists(&mut self, skb: u64) {
         if self.listed.len() >= LIST {
             self.listed.clear();
         }
@@ -99,17 +104,17 @@ impl LookedUp {
     }
 
     /// It is received.
-    pub(super) fn receives(&mut self, skb: u64) {
+    fn receives(&mut self, skb: u64, life: Option<SkbId>) {
         let alone = !self.listed.remove(&skb);
         if alone || !self.ways.is_empty() || self.came.len() >= LIST {
             self.came.clear();
             self.ways.clear();
         }
-        self.came.push(skb);
+        self.came.push((skb, life));
     }
 
     /// A route is looked up for what came in by a device: whether it is a packet's first.
-    pub(super) fn looks_up(&mut self, iif: Option<i32>, way: Ends) -> bool {
+    fn looks_up(&mut self, iif: Option<i32>, way: Ends) -> bool {
         let received = iif.is_some_and(|dev| dev > LOOPBACK);
         // Of one packet several tables may be asked.
         let again = self.came.len() == 1 && self.ways.last() == Some(&way);
@@ -119,10 +124,11 @@ impl LookedUp {
         received && !again
     }
 
-    /// That of a packet that is freed.
-    pub(super) fn of(&self, skb: u64) -> Option<Ends> {
-        let at = self.came.iter().position(|came| *came == skb)?;
-        (self.ways.len() == self.came.len()).then(|| self.ways.get(at).copied())?
+    /// Those of the packets that are under way, where each has one.
+    fn each(&self) -> impl Iterator<Item = (Came, Ends)> + '_ {
+        let all = self.ways.len() == self.came.len();
+        let pairs = self.came.iter().copied().zip(self.ways.iter().copied());
+        pairs.filter(move |_| all)
     }
 }
 
@@ -130,6 +136,8 @@ impl LookedUp {
 #[derive(Debug, Default)]
 pub(super) struct Ways {
     cpus: FxHashMap<u16, LookedUp>,
+    /// By the address of a packet, with its life: it may be dropped later, out of a queue.
+    of: FxHashMap<u64, (Option<SkbId>, Ends)>,
     pub(super) pairs: Pairs,
 }
 
@@ -138,20 +146,39 @@ impl Ways {
     pub(super) fn forget(&mut self, cpu: u16) {
         self.cpus.remove(&cpu);
     }
-    pub(super) fn on(&mut self, cpu: u16) -> &mut LookedUp {
+    fn on(&mut self, cpu: u16) -> &mut LookedUp {
         self.cpus.entry(cpu).or_default()
+    }
+    /// It is put in a list.
+    pub(super) fn lists(&mut self, cpu: u16, skb: u64) {
+        self.on(cpu).lists(skb);
+    }
+    /// It is received.
+    pub(super) fn receives(&mut self, cpu: u16, skb: u64, life: Option<SkbId>) {
+        self.of.remove(&skb);
+        self.on(cpu).receives(skb, life);
     }
     /// A route, of an event with addresses as it has them.
     pub(super) fn looks_up(&mut self, cpu: u16, iif: Option<i32>, (from, to): (Option<&[u8]>, &[u8])) {
-        if let Some(ends) = from.and_then(address).zip(address(to))
-            && self.on(cpu).looks_up(iif, ends)
-        {
-            self.pairs.looked_up(ends);
+        let Some(ends) = from.and_then(address).zip(address(to)) else {
+            return;
+        };
+        let of = self.cpus.entry(cpu).or_default();
+        if !of.looks_up(iif, ends) {
+            return;
         }
+        self.pairs.looked_up(ends);
+        // One more than there are packets: whose they were is not known.
+        if of.ways.len() > of.came.len() {
+            for (skb, _) in &of.came {
+                self.of.remove(skb);
+            }
+        }
+        self.of.extend(of.each().map(|((skb, life), ends)| (skb, (life, ends))));
     }
     /// A packet is dropped.
-    pub(super) fn drops(&mut self, cpu: u16, skb: u64) -> Option<Way> {
-        let (from, to) = self.cpus.get(&cpu)?.of(skb)?;
+    pub(super) fn drops(&mut self, skb: u64, life: Option<SkbId>) -> Option<Way> {
+        let (_, (from, to)) = self.of.remove(&skb).filter(|of| of.0 == life)?;
         self.pairs.dropped((from, to));
         let passed = None;
         Some(Way { from, to, passed })

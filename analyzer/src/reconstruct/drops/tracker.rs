@@ -199,10 +199,10 @@ pub fn walk<'f>(
 fn look_ups<'i>(routes: &mut Routes<Drops<'i>>, trace: &Trace<'_>) {
     let s = &trace.schema;
     routes.on::<NetifReceiveSkbListEntry<'static>>(s, |t, e, p| {
-        t.ways.on(e.cpu).lists(p.skbaddr);
+        t.ways.lists(e.cpu, p.skbaddr);
     });
     routes.on::<NetifReceiveSkb<'static>>(s, |t, e, p| {
-        t.ways.on(e.cpu).receives(p.skbaddr);
+        t.ways.receives(e.cpu, p.skbaddr, t.identity.of(e.index));
     });
     routes.on::<FibTableLookup<'static>>(s, |t, e, p| t.ways.looks_up(e.cpu, p.iif, (p.src, p.dst)));
     routes.on::<Fib6TableLookup<'static>>(s, |t, e, p| t.ways.looks_up(e.cpu, p.iif, (p.src, p.dst)));
@@ -359,7 +359,7 @@ impl Drops<'_> {
             cut_from,
             sk: p.rx_sk.unwrap_or(0),
             to: made.and_then(|m| m.to).or(refused.map(|r| r.1)),
-            way: self.ways.drops(e.cpu, p.skbaddr),
+            way: self.ways.drops(p.skbaddr, skb_id),
             repair: None,
         });
     }

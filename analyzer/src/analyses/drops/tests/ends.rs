@@ -49,6 +49,7 @@ fn half_of_them_tell() {
         from: one("10.0.0.2", most, 2),
         cut_off: None,
         partly: None,
+        sources: 0,
     };
     assert_eq!(ends(&facts(10, 60)), Some(expect(10, 4)));
     assert_eq!(ends(&facts(5, 60)), Some(expect(5, 2)));
@@ -140,6 +141,17 @@ fn whose_others_get_through_is_missed() {
         said.contains("all of 3 pairs of addresses of which 60 others got through"),
         "{said}"
     );
+    // One address alone: a scanner tries what is open, too.
+    let mut f = facts(10, 60);
+    for d in &mut f.drops {
+        d.way = d.way.map(|w| Way {
+            from: [10, 0, 0, 2].into(),
+            passed: Some((0, 60)),
+            ..w
+        });
+    }
+    let alone = ends(&f).unwrap();
+    assert_eq!((alone.partly.map(|p| p.pairs), alone.missed()), (Some(1), false));
     // Few before, few beside.
     for passed in [(0, 0), (4, 0), (0, 14)] {
         let (e, bad, said) = of(passed);

@@ -38,22 +38,16 @@ fn asleep() -> crate::analyses::application::Part {
     part("asleep_in", Some("epoll_wait"), 1, 0.97)
 }
 
-/// 10 of 200 were closed after 2.5 s, and the server asked its own behind for each.
-fn site(front: Slow, behind: Slow, patient: bool) -> Application {
-    let wait = Distribution::of(vec![2_500 * MS; 10], 0);
-    let given = GivenUp {
+/// 10 of 200 requests, after 2.5 s.
+pub(super) fn given_up() -> GivenUp {
+    GivenUp {
         task: "browser".into(),
         server: FRONT.into(),
         requests: 10,
         of: 200,
-        wait,
+        wait: Distribution::of(vec![2_500 * MS; 10], 0),
         timeout: true,
-        patience: patient.then_some(Patience {
-            answered: 20,
-            p50_ns: 6_180 * MS,
-            longer: 20,
-            bytes: (78, 78),
-        }),
+        patience: None,
         hasty: false,
         later: 0,
         hedged: 0,
@@ -63,6 +57,19 @@ fn site(front: Slow, behind: Slow, patient: bool) -> Application {
         rsts: 0,
         opened_before: None,
         opened_meanwhile: None,
+    }
+}
+
+/// 10 of 200 were closed after 2.5 s, and the server asked its own behind for each.
+fn site(front: Slow, behind: Slow, patient: bool) -> Application {
+    let given = GivenUp {
+        patience: patient.then_some(Patience {
+            answered: 20,
+            p50_ns: 6_180 * MS,
+            longer: 20,
+            bytes: (78, 78),
+        }),
+        ..given_up()
     };
     let closed = |n: u32| Unanswered {
         connection: n,

@@ -2,7 +2,7 @@
 
 use super::requests::{MS, mostly_fast};
 use super::turns::{both, server, slow};
-use crate::analyses::application::{Application, GoneIdle, Stood, Unanswered};
+use crate::analyses::application::{Application, GivenUp, GoneIdle, Stood, Unanswered};
 use crate::analyses::drops::Forgotten;
 use crate::analyses::verdict::application::{application, headline};
 
@@ -27,6 +27,18 @@ fn slow_answers_of_an_unseen_server_among_others() {
     assert!(headline(&a).contains(says), "{}", headline(&a));
     let stood = "no answer came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
     assert!(application(&a).1.contains(stood), "{}", application(&a).1);
+    // Behind requests to it that were given up, and not behind another's.
+    for (of, told) in [("10.77.0.20:6379", true), ("10.78.0.5:80", false)] {
+        let mut a = a.clone();
+        a.given_up = vec![GivenUp {
+            server: of.into(),
+            ..super::left_early::given_up()
+        }];
+        a.unanswered = vec![vain(1, of)];
+        let said = headline(&a);
+        let vain = said.find("gave up").unwrap();
+        assert_eq!(said.find(says).is_some_and(|at| at > vain), told, "{said}");
+    }
 }
 
 /// Runnable for 50 ms each, while the CPU idled in 44 % of that: a quota, though others ran in the rest.
@@ -49,11 +61,11 @@ fn a_wait_for_an_idle_cpu_in_part() {
     assert!(of(0.6, 50 * MS).contains("mostly though its CPU idled"));
 }
 
-#[test]
-fn idle_connections_that_something_forgot() {
-    let vain = |n: u32| Unanswered {
+/// One that its program closed after 2.5 s.
+fn vain(n: u32, to: &str) -> Unanswered {
+    Unanswered {
         connection: n,
-        label: format!("10.0.0.1:{} > 10.0.0.2:6379", 40_000 + n),
+        label: format!("10.0.0.1:{} > {to}", 40_000 + n),
         task: "pool".into(),
         send_ns: 5600 * MS,
         waited_ns: 2500 * MS,
@@ -62,9 +74,13 @@ fn idle_connections_that_something_forgot() {
         others: true,
         patient: false,
         held: None,
-    };
+    }
+}
+
+#[test]
+fn idle_connections_that_something_forgot() {
     let a = Application {
-        unanswered: (0..4).map(vain).collect(),
+        unanswered: (0..4).map(|n| vain(n, "10.0.0.2:6379")).collect(),
         gone_idle: Some(GoneIdle {
             to: "10.0.0.2:6379".into(),
             silence: Forgotten {

@@ -6,52 +6,70 @@ fn way(n: u8) -> Ends {
     ([10, 0, 0, n].into(), [10, 0, 1, n].into())
 }
 
+/// Bytes of an event.
+fn bytes(way: Ends) -> (Vec<u8>, Vec<u8>) {
+    let of = |a: IpAddr| match a {
+        IpAddr::V4(a) => a.octets().to_vec(),
+        IpAddr::V6(a) => a.octets().to_vec(),
+    };
+    (of(way.0), of(way.1))
+}
+
+/// On CPU 0: packets have the life of their number.
+fn receives(w: &mut Ways, skb: u64) {
+    w.receives(0, skb, Some(SkbId(skb as u32)));
+}
+
+fn looks_up(w: &mut Ways, iif: Option<i32>, n: u8) {
+    let (from, to) = bytes(way(n));
+    w.looks_up(0, iif, (Some(&from), &to));
+}
+
+fn drops(w: &mut Ways, skb: u64) -> Option<Ends> {
+    w.drops(skb, Some(SkbId(skb as u32))).map(|w| (w.from, w.to))
+}
+
 #[test]
 fn one_at_a_time() {
-    let mut l = LookedUp::default();
-    l.receives(1);
-    assert_eq!(l.of(1), None);
-    l.looks_up(Some(4), way(1));
+    let mut w = Ways::default();
+    receives(&mut w, 1);
+    assert_eq!(drops(&mut w, 1), None);
+    receives(&mut w, 1);
+    looks_up(&mut w, Some(4), 1);
     // Another table, for the same.
-    l.looks_up(Some(4), way(1));
-    assert_eq!((l.of(1), l.of(2)), (Some(way(1)), None));
-    // The next has a socket, and no look-up; then one has.
-    l.receives(2);
-    assert_eq!((l.of(1), l.of(2)), (None, None));
-    l.receives(3);
-    l.looks_up(Some(4), way(3));
-    assert_eq!((l.of(2), l.of(3)), (None, Some(way(3))));
+    looks_up(&mut w, Some(4), 1);
+    // The next has a socket, and no look-up; then one has. What waits in a queue may be dropped later.
+    receives(&mut w, 2);
+    receives(&mut w, 3);
+    looks_up(&mut w, Some(4), 3);
+    assert_eq!(
+        [1, 2, 3].map(|skb| drops(&mut w, skb)),
+        [Some(way(1)), None, Some(way(3))]
+    );
+    // Its address is another packet's now.
+    receives(&mut w, 5);
+    looks_up(&mut w, Some(4), 5);
+    assert_eq!(w.drops(5, Some(SkbId(99))), None);
     // What this host sends meanwhile is none of it.
-    l.receives(4);
-    l.looks_up(Some(1), way(9));
-    l.looks_up(None, way(9));
-    assert_eq!(l.of(4), None);
+    receives(&mut w, 4);
+    looks_up(&mut w, Some(1), 9);
+    looks_up(&mut w, None, 9);
+    assert_eq!(drops(&mut w, 4), None);
 }
 
 #[test]
 fn a_list_needs_as_many_as_it_has_packets() {
     let list = |ways: &[u8]| {
-        let mut l = LookedUp::default();
-        (1..=3).for_each(|skb| l.lists(skb));
-        (1..=3).for_each(|skb| l.receives(skb));
-        ways.iter().for_each(|n| _ = l.looks_up(Some(4), way(*n)));
-        l
+        let mut w = Ways::default();
+        (1..=3).for_each(|skb| w.lists(0, skb));
+        (1..=3).for_each(|skb| receives(&mut w, skb));
+        ways.iter().for_each(|n| looks_up(&mut w, Some(4), *n));
+        [1, 2, 3].map(|skb| drops(&mut w, skb))
     };
-    let all = list(&[1, 2, 2]);
-    assert_eq!(
-        [1, 2, 3].map(|skb| all.of(skb)),
-        [Some(way(1)), Some(way(2)), Some(way(2))]
-    );
-    for (of, n) in [(&[][..], 0), (&[1, 3][..], 2), (&[1, 2, 3, 4][..], 4)] {
-        let l = list(of);
-        assert_eq!(l.ways.len(), n);
-        assert_eq!([1, 2, 3].map(|skb| l.of(skb)), [None; 3]);
+    assert_eq!(list(&[1, 2, 2]), [Some(way(1)), Some(way(2)), Some(way(2))]);
+    for ways in [&[][..], &[1, 3], &[1, 2, 3, 4]] {
+        assert_eq!(list(ways), [None; 3], "{ways:?}");
     }
-    // The next list.
-    let mut l = list(&[1, 2, 3]);
-    l.lists(7);
-    l.receives(7);
-    assert_eq!((l.of(1), l.of(7)), (None, None));
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! Questions of a program to a place outside of the recording of which a part has no answer for a time, while others there have: a name server that drops some, a lossy way.
+//!
+//! ```text
+//! to 198.51.100.53:53   answered  answered │ in vain  answered  in vain  ... │ answered  answered
+//!                                         from                             to        all before and behind
+//! ```
+//! Needs `udp_turns`, `udp_sockets`, `drops`. A question that was asked again, or given up, before it had the time of a late answer counts for nothing: streams in both directions are no
+//! questions. Not said of what came to a socket of this recording or was dropped in this host: other findings tell of these.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use rustc_hash::FxHashSet;
+
+use super::who;
+use crate::facts::{Facts, SkbId};
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+use crate::stat::nearest_rank;
+
+/// Fewest without an answer, and with one.
+const FEWEST: usize = 10;
+const ANSWERED: usize = 20;
+/// Of those in that time one in so many at least.
+const PART: usize = 20;
+/// So many times as long as nine in ten answers take, and at least so long, ns, has it waited.
+const LATE: i64 = 4;
+const LATE_NS: i64 = 100_000_000;
+
+/// Where a program's questions have no answer in part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partly {
+    /// `task/process`.
+    pub task: String,
+    /// `address:port`.
+    pub to: String,
+    /// Without an answer, of so many in that time.
+    pub unanswered: u64,
+    /// As said.
+    pub of: u64,
+    /// When the first and the last of these were sent, ns since the start of the recording.
+    pub within_ns: (i64, i64),
+    /// Before and behind, all of them answered.
+    pub around: (u64, u64),
+    /// How long it waited for each until it asked again or gave up, median, ns.
+    pub waited_ns: i64,
+    /// Another place that it asked most in that time: where, how many were answered, of how many.
+    pub other: Option<(String, u64, u64)>,
+    /// It serves others.
+    pub serves: bool,
+}
+
+fn late(turns: &[&TurnRow]) -> Option<i64> {
+    let answered = turns.iter().filter(|t| t.end == TurnEnd::Answered);
+    let mut took: Vec<i64> = answered
+        .filter_map(|t| Some(t.ready_ns.or(t.read_ns)?.saturating_sub(t.start_ns)))
+        .collect();
+    let slow = nearest_rank(&mut took, 90).filter(|_| took.len() >= ANSWERED)?;
+    Some(slow.saturating_mul(LATE).max(LATE_NS))
+}
+
+fn answered(t: &TurnRow) -> bool {
+    t.end == TurnEnd::Answered || t.ready_ns.is_some()
+}
+
+/// The one with most of them, but for places of which something else tells that nobody answers there.
+pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> {
+    let socket = |n: u32| facts.udp_sockets.get(n as usize);
+    let mut by: BTreeMap<(i32, SocketAddr), Vec<&TurnRow>> = BTreeMap::new();
+    for t in facts.udp_turns.iter().filter(|t| t.pid > 0 && t.confidence.is_solid()) {
+        let asks = t.there.is_none() && socket(t.socket).is_some_and(|s| !s.served);
+        let known = !matches!(t.end, TurnEnd::Lost | TurnEnd::RecordingEnd | TurnEnd::OtherThread);
+        if let Some(to) = t.whither(&facts.udp_sockets).filter(|_| asks && known) {
+            by.entry((facts.process(t.pid), to)).or_default().push(t);
+        }
+    }
+    let dropped: FxHashSet<SkbId> = (facts.drops.iter())
+        .filter(|d| d.expected == Some(false))
+        .filter_map(|d| d.skb_id)
+        .collect();
+    let here = |t: &TurnRow| t.skb_id.is_some_and(|skb| dropped.contains(&skb));
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let of = |((process, to), turns): (&(i32, SocketAddr), &Vec<&TurnRow>)| {
+        let late = late(turns).filter(|_| !told.contains(&to.to_string()))?;
+        let in_vain = |t: &&&TurnRow| !answered(t) && t.end_ns.saturating_sub(t.sent_ns) >= late && !here(t);
+        let vain: Vec<&&TurnRow> = turns.iter().filter(in_vain).collect();
+        let from = vain.iter().map(|t| t.start_ns).min()?;
+        let until = vain.iter().map(|t| t.start_ns).max()?;
+        let within = |t: &TurnRow| (from..=until).contains(&t.start_ns);
+        // Of those that had no time for an answer nothing is known.
+        let counts = |t: &&&TurnRow| answered(t) || in_vain(t);
+        let all = turns.iter().filter(|t| within(t)).filter(counts).count();
+        if vain.len() < FEWEST || vain.len().saturating_mul(PART) < all {
+            return None;
+        }
+        let before = turns.iter().filter(|t| t.start_ns < from && answered(t)).count();
+        let behind = turns.iter().filter(|t| t.start_ns > until && answered(t)).count();
+        let mut waited: Vec<i64> = vain.iter().map(|t| t.end_ns.saturating_sub(t.sent_ns)).collect();
+        let others = by.iter().filter(|((p, other), _)| p == process && other != to);
+        let others = others.map(|((_, other), of)| {
+            let of = || of.iter().filter(|t| within(t));
+            (of().count() as u64, of().filter(|t| answered(t)).count() as u64, other)
+        });
+        let other = others.max_by_key(|(n, answered, other)| (*n, *answered, std::cmp::Reverse(**other)));
+        let name = facts.processes.get(process).map(|p| p.1);
+        let serves = |s: &crate::reconstruct::datagrams::sockets::SocketRow| {
+            s.served && [s.holder, facts.process(s.pid)].contains(process)
+        };
+        Some(Partly {
+            task: name.map_or_else(|| process.to_string(), |n| who(&n, *process)),
+            to: to.to_string(),
+            unanswered: vain.len() as u64,
+            of: all as u64,
+            within_ns: (from.saturating_sub(start), until.saturating_sub(start)),
+            around: (before as u64, behind as u64),
+            waited_ns: nearest_rank(&mut waited, 50)?,
+            other: other
+                .filter(|(n, ..)| *n > 0)
+                .map(|(n, answered, to)| (to.to_string(), answered, n)),
+            serves: facts.udp_sockets.iter().any(serves),
+        })
+    };
+    by.iter().filter_map(of).max_by_key(|p| p.unanswered)
+}
