@@ -1,6 +1,6 @@
 //! Who woke late answers had itself to wait: its process could not send on one TCP connection meanwhile.
 //!
-//! Needs `turnarounds` (`woken_by`), `processes`, `halts`, `connections`, `rx`. Of answers whose threads slept until threads of one process woke them: the
+//! Needs `turnarounds` (`woken_by`), `processes`, `halts`, `connections`, `rx`. Of answers whose threads slept until threads of one process woke them (or one of theirs, which that process had woken: a full pipe): the
 //! connection of that process that was held, by its peer's window, by losses or by a full send buffer, in two thirds or more of the time in
 //! which they stood, and in a third or less of as long a time behind that and before it began to be held (buffers fill first). That its program waited for it is inferred from these
 //! times; that it could not send is not. Where events were lost meanwhile, or a second connection was held as well, nothing is told. Must not take for one: a slow
@@ -105,9 +105,20 @@ impl<'f> Wakers<'f> {
     fn held(&self, part: &Part, rows: &[&TurnaroundRow]) -> Option<WakerHeld> {
         let call = part.call.as_deref()?;
         let woken = |r: &&TurnaroundRow| r.woken_by_pid != 0 && r.total_ns() >= LEAST_NS && r.asleep_in.text() == call;
+        // Writers of a full pipe wake one another: the first of them its reader woke.
+        let mut own: FxHashMap<i32, (i64, i32)> = FxHashMap::default();
+        for r in rows.iter().copied().filter(woken) {
+            let of = own.entry(r.pid).or_insert((r.woken_by_ns, r.woken_by_pid));
+            *of = (*of).max((r.woken_by_ns, r.woken_by_pid));
+        }
+        let first = |pid: i32| {
+            let next = |at: &i32| own.get(at).map(|of| of.1);
+            let mut chain = std::iter::successors(Some(pid), next).take(own.len().saturating_add(2));
+            chain.find(|at| !own.contains_key(at)).unwrap_or(pid)
+        };
         let mut by: FxHashMap<i32, (i64, Vec<(i64, i64)>)> = FxHashMap::default();
         for r in rows.iter().copied().filter(woken) {
-            let of = by.entry(self.facts.process(r.woken_by_pid)).or_default();
+            let of = by.entry(self.facts.process(first(r.woken_by_pid))).or_default();
             of.0 = of.0.saturating_add(r.woken_by_ns);
             of.1.push((r.start_ns(), r.send_ns));
         }

@@ -93,6 +93,23 @@ fn its_process_could_not_send_meanwhile() {
     assert_eq!((of.by, of.reader), ("recovery", None));
 }
 
+/// Threads of a server in a write to a full pipe: its reader wakes the first, and each the next.
+#[test]
+fn who_wakes_the_first_of_those_that_wake_one_another_is_asked() {
+    let chain = |first: i32| {
+        let mut rows = late();
+        for (n, r) in (0..).zip(&mut rows) {
+            r.pid = 101 + n;
+            r.woken_by_pid = if n == 0 { first } else { 100 + n };
+        }
+        rows
+    };
+    let f = facts();
+    assert_eq!(named(&f, &chain(21)), named(&f, &late()));
+    // Nobody else, in a circle.
+    assert_eq!(named(&f, &chain(103)), None);
+}
+
 #[test]
 fn what_does_not_stand_out_is_not_named() {
     let none = |change: &dyn Fn(&mut Facts)| {
