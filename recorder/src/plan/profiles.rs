@@ -187,8 +187,8 @@ const CAME: &[Wanted] = &[
     some("fib", &["fib_table_lookup"], RECEIVED),
     some("fib6", &["fib6_table_lookup"], RECEIVED),
 ];
-/// What this host sends itself, and loopback, has the device 1.
-const RECEIVED: &str = "iif > 1";
+/// What this host sends itself, and loopback, has the device 1. Kernels whose event has no protocol are not read: it stays off there.
+const RECEIVED: &str = "iif > 1 && proto >= 0";
 const SENT_AND_CAME: &[Wanted] = &[
     some("fib", &["fib_table_lookup"], UDP_OR_RECEIVED),
     some("fib6", &["fib6_table_lookup"], UDP_OR_RECEIVED),

@@ -33,6 +33,8 @@ const LEAST: usize = 20;
 const LEAST_NS: i64 = 1_000_000;
 /// Servers of a program that are looked at: those most asked.
 const SERVERS: usize = 32;
+/// Share of the time with any under way before a change in which as many were.
+const OFTEN: f64 = 0.1;
 /// Programs told.
 const TOLD: usize = 5;
 
@@ -71,8 +73,21 @@ struct UnderWay {
     now: u64,
     while_waiting: BTreeMap<u64, i64>,
     asked: usize,
-    /// The most before that time.
-    before: u64,
+    /// Before that time: how long so many were.
+    before: BTreeMap<u64, i64>,
+}
+
+impl UnderWay {
+    /// So many or more for a tenth of the time in which any was, before: one moment is no habit.
+    fn most_before(&self) -> u64 {
+        let all = self.before.values().fold(0i64, |all, ns| all.saturating_add(*ns));
+        let mut more = 0i64;
+        let often = self.before.iter().rev().find(|(_, ns)| {
+            more = more.saturating_add(**ns);
+            more as f64 >= OFTEN * all as f64
+        });
+        often.map_or(0, |(n, _)| *n)
+    }
 }
 
 /// Names whose requests cannot be followed.
@@ -213,6 +228,11 @@ fn limit(
     let mut last = events.first()?.0;
     for (at, what) in events.iter().copied() {
         let ns = at.saturating_sub(last.max(since)).max(0);
+        let earlier = at.min(since).saturating_sub(last).max(0);
+        for u in of.values_mut().filter(|u| earlier > 0 && u.now > 0) {
+            let sum = u.before.entry(u.now).or_insert(0);
+            *sum = sum.saturating_add(earlier);
+        }
         last = at;
         let rest = inside.saturating_sub(away);
         let times = |n: u64| ns.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX));
@@ -232,7 +252,6 @@ fn limit(
                 away += 1;
                 if let Some(u) = of.get_mut(&to) {
                     u.now += 1;
-                    u.before = if at < since { u.before.max(u.now) } else { u.before };
                 }
             }
             What::Back(to) => {
@@ -252,7 +271,11 @@ fn limit(
         .collect();
     full.sort_by_key(|(asked, to, _)| (std::cmp::Reverse(*asked), *to));
     // The least of these: where that is more than now, all are.
-    let before = full.iter().filter_map(|(_, to, _)| of.get(to)).map(|u| u.before).min();
+    let before = full
+        .iter()
+        .filter_map(|(_, to, _)| of.get(to))
+        .map(UnderWay::most_before)
+        .min();
     let servers: Vec<(String, u64)> = full
         .into_iter()
         .filter_map(|(_, to, n)| Some((names.get(&to)?.clone(), n)))

@@ -45,6 +45,9 @@ const BEFORE: f64 = 0.5;
 const NEARLY: f64 = 0.9;
 /// Calls in which a reader waits for room to send.
 const SENDS: [&str; 3] = ["sendto", "sendmsg", "sendmmsg"];
+/// Calls in which writers of a full pipe sleep, and how many of these are followed.
+const WRITES: [&str; 2] = ["write", "writev"];
+const CHAIN: usize = 256;
 /// Readers behind the first that are followed.
 const HOPS: usize = 4;
 /// Causes.
@@ -107,13 +110,14 @@ impl<'f> Wakers<'f> {
         let woken = |r: &&TurnaroundRow| r.woken_by_pid != 0 && r.total_ns() >= LEAST_NS && r.asleep_in.text() == call;
         // Writers of a full pipe wake one another: the first of them its reader woke.
         let mut own: FxHashMap<i32, (i64, i32)> = FxHashMap::default();
-        for r in rows.iter().copied().filter(woken) {
+        let writes = WRITES.contains(&call);
+        for r in rows.iter().copied().filter(woken).filter(|_| writes) {
             let of = own.entry(r.pid).or_insert((r.woken_by_ns, r.woken_by_pid));
             *of = (*of).max((r.woken_by_ns, r.woken_by_pid));
         }
         let first = |pid: i32| {
             let next = |at: &i32| own.get(at).map(|of| of.1);
-            let mut chain = std::iter::successors(Some(pid), next).take(own.len().saturating_add(2));
+            let mut chain = std::iter::successors(Some(pid), next).take(CHAIN);
             chain.find(|at| !own.contains_key(at)).unwrap_or(pid)
         };
         let mut by: FxHashMap<i32, (i64, Vec<(i64, i64)>)> = FxHashMap::default();

@@ -8,7 +8,7 @@
 //! questions. Not said of what came to a socket of this recording or was dropped in this host: other findings tell of these.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use rustc_hash::FxHashSet;
 
@@ -22,6 +22,12 @@ const FEWEST: usize = 10;
 const ANSWERED: usize = 20;
 /// Of those in that time one in so many at least.
 const PART: usize = 20;
+/// Ports of what is asked and answered. At others the last message of an exchange has no answer by nature (QUIC acknowledges): there as many as above must be answered before and behind,
+/// and these be one in so many at most.
+const MESSAGES: usize = 3;
+const ASKED: [u16; 5] = [53, 123, 161, 1812, 1813];
+/// One in so many of what others wait for is wrong.
+const WRONG: u64 = 10;
 /// So many times as long as nine in ten answers take, and at least so long, ns, has it waited.
 const LATE: i64 = 4;
 const LATE_NS: i64 = 100_000_000;
@@ -39,7 +45,7 @@ pub struct Partly {
     pub of: u64,
     /// When the first and the last of these were sent, ns since the start of the recording.
     pub within_ns: (i64, i64),
-    /// Before and behind, all of them answered.
+    /// Answered before and behind.
     pub around: (u64, u64),
     /// How long it waited for each until it asked again or gave up, median, ns.
     pub waited_ns: i64,
@@ -47,6 +53,16 @@ pub struct Partly {
     pub other: Option<(String, u64, u64)>,
     /// It serves others.
     pub serves: bool,
+}
+
+impl Partly {
+    /// Others wait for a good part of them.
+    pub fn wrong(&self) -> bool {
+        let asked = self.to.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+        let asked = asked.is_some_and(|port| ASKED.contains(&port));
+        let contrast = self.around.0.saturating_add(self.around.1) >= ANSWERED as u64;
+        self.serves && asked && contrast && self.unanswered.saturating_mul(WRONG) >= self.of
+    }
 }
 
 fn late(turns: &[&TurnRow]) -> Option<i64> {
@@ -69,7 +85,8 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
     for t in facts.udp_turns.iter().filter(|t| t.pid > 0 && t.confidence.is_solid()) {
         let asks = t.there.is_none() && socket(t.socket).is_some_and(|s| !s.served);
         let known = !matches!(t.end, TurnEnd::Lost | TurnEnd::RecordingEnd | TurnEnd::OtherThread);
-        if let Some(to) = t.whither(&facts.udp_sockets).filter(|_| asks && known) {
+        let one = |to: &SocketAddr| !to.ip().is_multicast() && to.ip() != IpAddr::V4(Ipv4Addr::BROADCAST);
+        if let Some(to) = t.whither(&facts.udp_sockets).filter(|to| asks && known && one(to)) {
             by.entry((facts.process(t.pid), to)).or_default().push(t);
         }
     }
@@ -94,13 +111,11 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
         }
         let before = turns.iter().filter(|t| t.start_ns < from && answered(t)).count();
         let behind = turns.iter().filter(|t| t.start_ns > until && answered(t)).count();
+        let few = before.saturating_add(behind) >= ANSWERED && vain.len().saturating_mul(MESSAGES) <= all;
+        if !ASKED.contains(&to.port()) && !few {
+            return None;
+        }
         let mut waited: Vec<i64> = vain.iter().map(|t| t.end_ns.saturating_sub(t.sent_ns)).collect();
-        let others = by.iter().filter(|((p, other), _)| p == process && other != to);
-        let others = others.map(|((_, other), of)| {
-            let of = || of.iter().filter(|t| within(t));
-            (of().count() as u64, of().filter(|t| answered(t)).count() as u64, other)
-        });
-        let other = others.max_by_key(|(n, answered, other)| (*n, *answered, std::cmp::Reverse(**other)));
         let name = facts.processes.get(process).map(|p| p.1);
         let serves = |s: &crate::reconstruct::datagrams::sockets::SocketRow| {
             s.served && [s.holder, facts.process(s.pid)].contains(process)
@@ -113,11 +128,22 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
             within_ns: (from.saturating_sub(start), until.saturating_sub(start)),
             around: (before as u64, behind as u64),
             waited_ns: nearest_rank(&mut waited, 50)?,
-            other: other
-                .filter(|(n, ..)| *n > 0)
-                .map(|(n, answered, to)| (to.to_string(), answered, n)),
+            other: None,
             serves: facts.udp_sockets.iter().any(serves),
         })
     };
-    by.iter().filter_map(of).max_by_key(|p| p.unanswered)
+    let found = by.iter().filter_map(|of_one| Some((of(of_one)?, of_one.0)));
+    let (mut found, (process, to)) = found.max_by_key(|(p, _)| p.unanswered)?;
+    let within = found.within_ns.0.saturating_add(start)..=found.within_ns.1.saturating_add(start);
+    let others = by.iter().filter(|((p, other), _)| p == process && other != to);
+    let others = others.map(|((_, other), of)| {
+        let of = of.iter().filter(|t| within.contains(&t.start_ns));
+        let (n, had) = of.fold((0u64, 0u64), |(n, had), t| (n + 1, had + u64::from(answered(t))));
+        (n, had, other)
+    });
+    let other = others.max_by_key(|(n, had, other)| (*n, *had, std::cmp::Reverse(**other)));
+    found.other = other
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, had, to)| (to.to_string(), had, n));
+    Some(found)
 }

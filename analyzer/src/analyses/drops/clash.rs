@@ -20,10 +20,10 @@ use crate::snapshots::field;
 const PORTS: usize = 8;
 /// Part of the group that must be of one kind, and SYNs to one end for its ports to be told.
 const NEARLY: f64 = 0.9;
-/// Bytes of a SYN with its IPv4 or IPv6 header: options have up to 40, a multiple of four; questions of a resolver are as long, but of any length.
-const SYN: std::ops::RangeInclusive<u32> = 40..=100;
+/// Bytes of a SYN with its IPv4 or IPv6 header: with the options that systems send; questions of a resolver have any length.
+const SYN: [u32; 9] = [44, 48, 52, 56, 60, 64, 72, 80, 84];
 /// Fewest that tell by their lengths.
-const FEWEST: usize = 5;
+const FEWEST: usize = 8;
 /// Part of the group of which it must be known whose they were.
 const MOSTLY_OWNED: f64 = 0.75;
 
@@ -44,7 +44,8 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let n = owned().count() as f64;
     let counted = format!("nf_conntrack counted {clashes} more insert_failed");
     if n < MOSTLY_OWNED * rows.len() as f64 {
-        return strangers(facts, rows, clashes, &counted);
+        let syns = owned().all(|o| o.carries == Carries::Syn);
+        return strangers(facts, rows, clashes, &counted).filter(|_| syns);
     }
     let of = |carries: Carries| owned().filter(|o| o.carries == carries).count() as f64;
     let (syns, datagrams) = (of(Carries::Syn), of(Carries::Datagram));
@@ -82,7 +83,7 @@ fn strangers(facts: &Facts, rows: &[&DropRow], clashes: u64, counted: &str) -> O
     let syn = |d: &&DropRow| {
         let life = d.skb_id.and_then(|skb| facts.skbs.get(skb.0 as usize));
         let bytes = life.and_then(|l| l.bytes);
-        bytes.is_some_and(|n| SYN.contains(&n) && n.is_multiple_of(4))
+        bytes.is_some_and(|n| SYN.contains(&n))
     };
     let says = format!(
         "what their address translation (NAT) gave these new connections was taken: {counted}, as many as these, all of which are as long as SYNs, as where no port is free for their destination, or none of those that it tries (inferred)"

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::reconstruct::drops::Way;
 use crate::reconstruct::drops::tables::DropRow;
@@ -13,10 +13,6 @@ const BEFORE: u32 = 5;
 /// Drops of two addresses, and so many times as many that got through, from which these are losses of what is let through.
 const LOST: u64 = 3;
 const TIMES: u64 = 5;
-
-/// Fewest of these that somebody misses, and of so many sources.
-const FEWEST: u64 = 5;
-const SOURCES: u64 = 2;
 
 /// Addresses at one end, of packets of a group.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -49,22 +45,10 @@ pub struct Ends {
     pub to: Addresses,
     /// Sources.
     pub from: Addresses,
-    /// Pairs of which five or more got through before the first was dropped, and none since.
+    /// Pairs of which three or more were dropped, five or more got through before the first of these, and none is known to have since.
     pub cut_off: Option<Pairs>,
     /// Pairs of which three or more were dropped, and five times as many got through.
     pub partly: Option<Pairs>,
-    /// Sources of these and those.
-    #[serde(skip)]
-    pub sources: u64,
-}
-
-impl Ends {
-    /// Most were of addresses that got through at other times: of several sources, since a scanner tries what is open, too.
-    pub fn missed(&self) -> bool {
-        let of = |p: &Option<Pairs>| p.map_or(0, |p| p.dropped);
-        let dropped = of(&self.cut_off).saturating_add(of(&self.partly));
-        dropped.saturating_mul(2) >= self.known && dropped >= FEWEST && self.sources >= SOURCES
-    }
 }
 
 fn addresses(of: impl Iterator<Item = IpAddr>) -> Option<Addresses> {
@@ -110,18 +94,13 @@ pub(super) fn ends(rows: &[&DropRow]) -> Option<Ends> {
     for way in ways() {
         by.entry((way.from, way.to)).or_insert((0, way)).0 += 1;
     }
-    let cut_off = |_: u64, (before, later): (u32, u32)| before >= BEFORE && later == 0;
+    let cut_off = |dropped: u64, (before, later): (u32, u32)| dropped >= LOST && before >= BEFORE && later == 0;
     let partly = |dropped: u64, p: (u32, u32)| dropped >= LOST && p.1 > 0 && sum(p) >= dropped.saturating_mul(TIMES);
-    let either = by
-        .iter()
-        .filter(|(_, (n, way))| way.passed.is_some_and(|p| cut_off(*n, p) || partly(*n, p)));
-    let sources: FxHashSet<IpAddr> = either.map(|((from, _), _)| *from).collect();
     Some(Ends {
         known: known as u64,
         to: addresses(ways().map(|w| w.to))?,
         from: addresses(ways().map(|w| w.from))?,
         cut_off: pairs(&by, cut_off),
         partly: pairs(&by, partly),
-        sources: sources.len() as u64,
     })
 }

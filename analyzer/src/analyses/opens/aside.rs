@@ -218,7 +218,12 @@ pub(super) fn asides(facts: &Facts) -> Asides<'_> {
         then: super::end(Some(t.then)),
         within_ns: t.within_ns,
     };
-    of.extend(family::taken(facts, &tried).iter().map(|(key, t)| (*key, family(t))));
+    for (key, t) in family::taken(facts, &tried)
+        .iter()
+        .filter(|(key, _)| !waited.contains_key(key))
+    {
+        of.entry(*key).or_insert_with(|| family(t));
+    }
     for (key, rows) in tried.iter().filter(|(key, _)| !waited.contains_key(key)) {
         let (to, pid) = *key;
         if of.contains_key(key) {

@@ -15,11 +15,14 @@ use rustc_hash::FxHashMap;
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 
-/// Longest attempt that fails at once, and longest time from there to the begin of the other, ns.
-const SHORT_NS: i64 = 20_000_000;
+/// Longest attempt that hardly anybody waited for, and longest time from its end to the begin of the other, ns.
+const SHORT_NS: i64 = 300_000_000;
 const AT_ONCE_NS: i64 = 20_000_000;
-/// Fewest that did.
+/// Fewest that did; of so many one may have been left.
 const FEWEST: usize = 2;
+const MANY: usize = 10;
+/// Others of the process within [`AT_ONCE_NS`], of which one in so many may be by chance: of more only its thread's own count.
+const CHANCE: i64 = 10;
 
 /// Attempts of a process that stood, at a port, of one family (IPv4: true), by begin.
 type Stood<'f> = FxHashMap<(i32, u16, bool), Vec<&'f OpenRow>>;
@@ -56,31 +59,32 @@ fn stood(facts: &Facts) -> Stood<'_> {
 /// Of the attempts at ends that failed, by process, in order of their begin.
 pub(super) fn taken(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> BTreeMap<(End, i32), Taken> {
     let stood = stood(facts);
-    let end = facts.capture.end_ns.unwrap_or(i64::MAX);
     let of = |((to, process), rows): (&(End, i32), &Vec<&OpenRow>)| {
         if rows.len() < FEWEST || !rows.iter().all(|o| at_once(o)) {
             return None;
         }
         let others = stood.get(&(*process, to.1, !to.0.is_ipv4()))?;
+        let often = (others.len() as i64).saturating_mul(AT_ONCE_NS).saturating_mul(CHANCE) > facts.capture.duration_ns;
         let mut rows = rows.clone();
         rows.sort_by_key(|o| o.end_ns);
         // Each is the other of one attempt.
-        let (mut next, mut within_ns, mut then, mut alone) = (0, 0i64, BTreeMap::<End, usize>::new(), 0);
+        let (mut next, mut within_ns, mut then) = (0, 0i64, BTreeMap::<End, usize>::new());
         for o in rows.iter().copied() {
             next += others.get(next..)?.partition_point(|s| s.start_ns < o.end_ns);
             let until = o.end_ns.saturating_add(AT_ONCE_NS);
-            match others.get(next).filter(|s| s.start_ns <= until) {
+            let own = |s: &&&OpenRow| s.start_ns <= until && (!often || s.pid == o.pid);
+            match others.get(next).filter(own) {
                 Some(s) => {
                     *then.entry(s.to?).or_default() += 1;
                     within_ns = within_ns.max(s.end_ns.saturating_sub(o.start_ns));
                     next += 1;
                 }
-                None if until >= end => {}
-                None => alone += 1,
+                None => {}
             }
         }
         let most = then.iter().max_by_key(|(end, n)| (**n, std::cmp::Reverse(**end)))?;
-        (alone <= 1 && *most.1 >= FEWEST.max(rows.len() / 2)).then_some((
+        let left = rows.len().saturating_sub(*most.1);
+        (*most.1 >= FEWEST && left <= usize::from(rows.len() >= MANY)).then_some((
             (*to, *process),
             Taken {
                 then: *most.0,

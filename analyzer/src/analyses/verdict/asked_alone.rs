@@ -47,16 +47,16 @@ pub(super) fn words(d: &Datagrams) -> Option<String> {
 pub(super) fn partly(p: &Partly) -> String {
     let around = match p.around {
         (0, 0) => String::new(),
-        (0, n) => format!(", while all {n} behind these had one"),
-        (n, 0) => format!(", while all {n} before these had one"),
-        (before, behind) => format!(", while all {before} before and {behind} behind these had one"),
+        (0, n) => format!(", while {n} behind these had one"),
+        (n, 0) => format!(", while {n} before these had one"),
+        (before, behind) => format!(", while {before} before and {behind} behind these had one"),
     };
     let other = p.other.as_ref().map_or_else(String::new, |(to, answered, of)| {
         let join = if around.is_empty() { ", while" } else { ", and" };
         format!("{join} {answered} of {of} to {to} had meanwhile")
     });
     let serves = match p.serves {
-        true => "; who asked it waits that long, as it serves others",
+        true => "; who asked it may wait that long, as it serves others",
         false => "",
     };
     format!(

@@ -7,7 +7,7 @@ use super::evidence::from;
 use super::sentences::{capital, counted, duration, moment, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
 use crate::analyses::application::Application;
-use crate::analyses::datagrams::{Copied, Datagrams, InVain, port_of_any};
+use crate::analyses::datagrams::{Copied, Datagrams, InVain, Partly, port_of_any};
 use crate::analyses::drops::Drops;
 use silent::silent;
 
@@ -275,7 +275,7 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
     let gone = d.lost.first();
     let partly = d.partly.as_ref();
     let tone = match () {
-        () if partly.is_some_and(|p| p.serves) => Tone::Bad,
+        () if partly.is_some_and(Partly::wrong) => Tone::Bad,
         () if !d.ceased.is_empty() || !d.silent.is_empty() || gone.is_some_and(lost::wrong) => Tone::Bad,
         () if d.in_vain.iter().any(wrong) || d.alone.iter().any(asked_alone::wrong) => Tone::Bad,
         () if vain.is_some()

@@ -67,7 +67,9 @@ pub(super) fn names_cause(a: &Application) -> bool {
 /// That something on the way forgot connections to the server of these.
 pub(super) fn gone_idle(a: &Application) -> Option<&GoneIdle> {
     let g = first(a)?;
-    a.gone_idle.as_ref().filter(|idle| idle.to == g.server)
+    a.gone_idle
+        .as_ref()
+        .filter(|idle| idle.to == g.server || a.unanswered.is_empty())
 }
 
 /// The server with most time over its median is that of these.

@@ -4,7 +4,7 @@ use super::Tone;
 use crate::analyses::drops::reasons::{
     NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, SOCKET_FULL, UNRESOLVED,
 };
-use crate::analyses::drops::{Drops, Ends, Group, REFUSED, Steady};
+use crate::analyses::drops::{Drops, Group, REFUSED, Steady};
 use crate::reconstruct::drops::in_words;
 use crate::reconstruct::xmits::NOQUEUE;
 
@@ -69,12 +69,7 @@ fn refused_strangers(g: &Group) -> bool {
 /// Dropped by a rule, and nothing tells whose, nor what for.
 pub(super) fn strangers(g: &Group) -> bool {
     let by_rule = BY_RULE.iter().any(|words| g.why.starts_with(words));
-    g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !says_why(g) && whole(g) && !let_through(g)
-}
-
-/// Others of the same addresses got through at other times.
-fn let_through(g: &Group) -> bool {
-    g.ends.as_ref().is_some_and(Ends::missed)
+    g.reason == RULES && by_rule && g.owned == 0 && g.of.is_empty() && !says_why(g) && whole(g)
 }
 
 /// Something is known of why they were dropped, or by which way they came.

@@ -79,10 +79,10 @@ pub(crate) fn with_the_quotas(mut lines: Vec<Line>, facts: &Facts, receive: Opti
     let wrong = found
         .first()
         .is_some_and(|l| l.share() >= MOSTLY && long(l) && waited_for(l));
-    let slowed = found
-        .first()
-        .and_then(|l| members.get(l.path.as_str()))
-        .is_some_and(|m| slowed(facts, m));
+    let slowed = found.first().is_some_and(|l| {
+        let stopped = l.rose.unwrap_or_default().throttled_ns;
+        (members.get(l.path.as_str())).is_some_and(|m| slowed(facts, m, stopped))
+    });
     if let Some(line) = lines.iter_mut().find(|l| l.subject == "napi") {
         with_the_found(line, &found, limits, (&members, slowed));
         if wrong && line.tone == Tone::Notice {
@@ -224,16 +224,24 @@ fn members<'l>(limits: &'l CpuLimits, recorded: &BTreeSet<i32>) -> BTreeMap<&'l 
     all
 }
 
-/// The slow answers of these processes waited for a CPU, mostly: behind whom is no matter where their cgroup was stopped for long.
-fn slowed(facts: &Facts, members: &BTreeSet<i32>) -> bool {
+/// The slow answers of these processes waited for a CPU, mostly, and their cgroup was stopped for half as long as any of them was under way, or longer: behind whom else is no matter.
+fn slowed(facts: &Facts, members: &BTreeSet<i32>, stopped: i64) -> bool {
     let own = |t: &&TurnaroundRow| members.contains(&facts.cpu_limits.process(t.sender_pid));
-    let slow = facts.turnarounds.iter().filter(|t| t.total_ns() >= SLOW_NS);
-    let sums = slow.filter(own).fold((0usize, 0i64, 0i64), |(n, waited, all), t| {
+    let slow = || facts.turnarounds.iter().filter(|t| t.total_ns() >= SLOW_NS).filter(own);
+    let sums = slow().fold((0usize, 0i64, 0i64), |(n, waited, all), t| {
         let waited = waited.saturating_add(t.split.run_queue_ns);
         (n + 1, waited, all.saturating_add(t.total_ns()))
     });
     let (n, waited, all) = sums;
-    n >= SLOW && waited as f64 >= MOSTLY * all as f64
+    let mut spans: Vec<(i64, i64)> = slow().map(|t| (t.start_ns(), t.send_ns)).collect();
+    spans.sort_unstable();
+    let (mut under_way, mut until) = (0i64, i64::MIN);
+    for (from, to) in spans {
+        under_way = under_way.saturating_add(to.saturating_sub(from.max(until)).max(0));
+        until = until.max(to);
+    }
+    let long = stopped as f64 >= MOSTLY * under_way as f64;
+    n >= SLOW && long && waited as f64 >= MOSTLY * all as f64
 }
 
 /// Said with what the line has: before it where it is no worse, and names a cause where most periods were, or slow answers waited for a CPU.

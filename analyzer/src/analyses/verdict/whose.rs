@@ -160,7 +160,7 @@ fn ends(g: &Group, e: &Ends) -> String {
     let worth = |p: &&Pairs| p.dropped.saturating_mul(FEW_OF) >= g.count;
     let cut = e.cut_off.as_ref().filter(worth).map_or_else(String::new, |p| {
         format!(
-            ", {} of which {} got through before and none since",
+            ", {} of which {} got through before and none is known to since",
             pairs(p),
             counted(p.passed, "other", "others")
         )

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! netif_receive_skb A ─ fib_table_lookup (a device it came in by, from, to) ─ kfree_skb A      one at a time: its own
-//! netif_receive_skb A, B ─ look-up, look-up ─ kfree_skb A                                      as a list: as many look-ups as packets, in order
+//! netif_receive_skb A, B ─ look-up, look-up ─ kfree_skb A                                      as a list: as many look-ups as packets, in order, no two alike side by side
 //! netif_receive_skb A, B ─ look-up ─ kfree_skb A                                               nothing: for the next to the same address none is needed
 //! ```
 //! In: those events of a CPU. Out: addresses of a packet that is freed, if it has its look-up; how many of the same addresses had one and were not dropped. What has an established socket of this host (`tcp_early_demux`) has none, nor
 //! what is dropped before its route is known. Source: net/ipv4/ip_input.c `ip_list_rcv_finish`, net/core/dev.c.
 
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -116,8 +117,8 @@ impl LookedUp {
     /// A route is looked up for what came in by a device: whether it is a packet's first.
     fn looks_up(&mut self, iif: Option<i32>, way: Ends) -> bool {
         let received = iif.is_some_and(|dev| dev > LOOPBACK);
-        // Of one packet several tables may be asked.
-        let again = self.came.len() == 1 && self.ways.last() == Some(&way);
+        // Of one packet several tables may be asked; and the way back, where its source is checked (rp_filter), as of what came in by the device it goes out by.
+        let again = self.ways.last().is_some_and(|w| *w == way || *w == (way.1, way.0));
         if received && !again && self.ways.len() <= self.came.len() {
             self.ways.push(way);
         }
@@ -155,7 +156,10 @@ impl Ways {
     }
     /// It is received.
     pub(super) fn receives(&mut self, cpu: u16, skb: u64, life: Option<SkbId>) {
-        self.of.remove(&skb);
+        // By another device, as in another namespace, it is the same.
+        if self.of.get(&skb).is_some_and(|of| of.0 != life) {
+            self.of.remove(&skb);
+        }
         self.on(cpu).receives(skb, life);
     }
     /// A route, of an event with addresses as it has them.
@@ -167,14 +171,21 @@ impl Ways {
         if !of.looks_up(iif, ends) {
             return;
         }
-        self.pairs.looked_up(ends);
         // One more than there are packets: whose they were is not known.
         if of.ways.len() > of.came.len() {
-            for (skb, _) in &of.came {
-                self.of.remove(skb);
+            for (skb, life) in &of.came {
+                if self.of.get(skb).is_some_and(|of| of.0 == *life) {
+                    self.of.remove(skb);
+                }
             }
         }
-        self.of.extend(of.each().map(|((skb, life), ends)| (skb, (life, ends))));
+        // A packet counts once, by its first.
+        for ((skb, life), ends) in of.each() {
+            if let Entry::Vacant(entry) = self.of.entry(skb) {
+                entry.insert((life, ends));
+                self.pairs.looked_up(ends);
+            }
+        }
     }
     /// A packet is dropped.
     pub(super) fn drops(&mut self, skb: u64, life: Option<SkbId>) -> Option<Way> {

@@ -179,7 +179,7 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "way_from",
             "",
             Str,
-            "of a received packet: its source address, by the look-up of its route (profiles full and tx); empty: none was looked up before it was freed, or not recorded",
+            "of a received packet: its source address, by the look-up of its route (profiles full and rx); empty: none was looked up before it was freed, or not recorded",
             |r, _| r.way.map_or(Cell::Null, |w| Cell::str(w.from.to_string()))
         ),
         col!(

@@ -99,13 +99,18 @@ fn who_wakes_the_first_of_those_that_wake_one_another_is_asked() {
     let chain = |first: i32| {
         let mut rows = late();
         for (n, r) in (0..).zip(&mut rows) {
-            r.pid = 101 + n;
+            (r.pid, r.asleep_in) = (101 + n, Name::new(b"write"));
             r.woken_by_pid = if n == 0 { first } else { 100 + n };
         }
         rows
     };
     let f = facts();
     assert_eq!(named(&f, &chain(21)), named(&f, &late()));
+    assert!(named(&f, &late()).is_some());
+    // Threads that hand a lock on are no pipe.
+    let mut rows = chain(21);
+    rows.iter_mut().for_each(|r| r.asleep_in = Name::new(b"futex"));
+    assert_eq!(named(&f, &rows), None);
     // Nobody else, in a circle.
     assert_eq!(named(&f, &chain(103)), None);
 }

@@ -57,7 +57,7 @@ fn a_part_without_an_answer_for_a_time_is_told() {
     assert_eq!(partly(&f), Some(expect));
     let a = answer(&f);
     let line = super::line(&a);
-    let says = "from 5.100 s to 9.900 s 33 of 97 questions of dnsmasq/7 to 198.51.100.53:53 had no answer in 2.000 s (median), while all 102 before and 101 behind these had one, and 19 of 19 to 203.0.113.53:53 had meanwhile: they or their answers are lost beyond this host, or who is asked leaves them (inferred); who asked it waits that long, as it serves others";
+    let says = "from 5.100 s to 9.900 s 33 of 97 questions of dnsmasq/7 to 198.51.100.53:53 had no answer in 2.000 s (median), while 102 before and 101 behind these had one, and 19 of 19 to 203.0.113.53:53 had meanwhile: they or their answers are lost beyond this host, or who is asked leaves them (inferred); who asked it may wait that long, as it serves others";
     assert_eq!(
         (line.tone, line.headline.contains(says)),
         (Tone::Bad, true),
@@ -83,6 +83,20 @@ fn what_had_no_time_or_is_told_elsewhere_is_not() {
     let mut f = facts(2_000);
     f.udp_turns.iter_mut().for_each(|t| t.there = Some(0));
     assert_eq!(partly(&f), None);
+    // Each exchange ends with a message that nobody answers, as with QUIC: all along.
+    let exchanges = |port: u16| {
+        let mut f = facts(2_000);
+        f.udp_turns
+            .retain(|t| t.start_ns >= 5_000 * MS && t.start_ns < 10_000 * MS);
+        let turns = f
+            .udp_turns
+            .iter_mut()
+            .filter(|t| t.to.is_some_and(|to| to.ip().to_string() == "198.51.100.53"));
+        turns.for_each(|t| t.to = Some(format!("198.51.100.53:{port}").parse().unwrap()));
+        partly(&f)
+    };
+    assert!(exchanges(53).is_some());
+    assert_eq!(exchanges(443), None);
     // A few of many.
     let mut f = facts(2_000);
     let mut kept = 0;
