@@ -73,13 +73,10 @@ pub(super) fn taken(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) 
             next += others.get(next..)?.partition_point(|s| s.start_ns < o.end_ns);
             let until = o.end_ns.saturating_add(AT_ONCE_NS);
             let own = |s: &&&OpenRow| s.start_ns <= until && (!often || s.pid == o.pid);
-            match others.get(next).filter(own) {
-                Some(s) => {
-                    *then.entry(s.to?).or_default() += 1;
-                    within_ns = within_ns.max(s.end_ns.saturating_sub(o.start_ns));
-                    next += 1;
-                }
-                None => {}
+            if let Some(s) = others.get(next).filter(own) {
+                *then.entry(s.to?).or_default() += 1;
+                within_ns = within_ns.max(s.end_ns.saturating_sub(o.start_ns));
+                next += 1;
             }
         }
         let most = then.iter().max_by_key(|(end, n)| (**n, std::cmp::Reverse(**end)))?;
