@@ -37,6 +37,7 @@ mod marked;
 mod naps;
 mod own_line;
 mod paced;
+mod passed_on;
 mod peer;
 mod queues;
 mod reader;
@@ -97,6 +98,9 @@ pub struct Transmit {
     pub dropped: u64,
     /// Other packets by kind.
     pub others: BTreeMap<&'static str, u64>,
+    /// Packets that were only passed on for others.
+    #[serde(skip)]
+    pub passed_on: u64,
     /// TCP segments with payload by confidence word.
     pub by_confidence: BTreeMap<&'static str, u64>,
     /// Acknowledged segments by which event their time starts at: `sendmsg`, `write_queue`, `queue`.
@@ -206,6 +210,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         open_at_least_ns: counts.open_at_least_ns,
         excluded: counts.excluded,
         dropped: counts.dropped,
+        passed_on: passed_on::passed_on(facts),
         others: counts.others.into_iter().map(|(k, n)| (k.word(), n)).collect(),
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
         blocked: blocked::blocked(facts),

@@ -9,6 +9,7 @@ mod named;
 mod naps;
 mod opened;
 mod own_line;
+mod passed_on;
 mod peer;
 mod rescaled;
 mod vanished;

@@ -69,6 +69,7 @@ mod neighbours;
 mod one;
 mod one_line;
 mod opens;
+mod passed_on;
 mod paths;
 mod paused;
 mod place;
@@ -306,7 +307,10 @@ pub fn answer(
             Line {
                 names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
                 ..in_words(
-                    line("transmit", get(transmit).map(|t| figures(sent::transmit(t, senders)))),
+                    line(
+                        "transmit",
+                        get(transmit).map(|t| figures(passed_on::with(t, sent::transmit(t, senders)))),
+                    ),
                     transmit.findings().map(sent::headline),
                 )
             },
