@@ -18,7 +18,7 @@ use crate::reconstruct::opens::tables::{End, OpenEnd, OpenRow};
 /// Longest attempt that hardly anybody waited for, and longest time from its end to the begin of the other, ns.
 const SHORT_NS: i64 = 300_000_000;
 const AT_ONCE_NS: i64 = 20_000_000;
-/// Fewest that did; of so many one may have been left.
+/// Fewest that did; of so many one may have been left, or late.
 const FEWEST: usize = 2;
 const MANY: usize = 10;
 /// Others of the process within [`AT_ONCE_NS`], of which one in so many may be by chance: of more only its thread's own count.
@@ -60,7 +60,8 @@ fn stood(facts: &Facts) -> Stood<'_> {
 pub(super) fn taken(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) -> BTreeMap<(End, i32), Taken> {
     let stood = stood(facts);
     let of = |((to, process), rows): (&(End, i32), &Vec<&OpenRow>)| {
-        if rows.len() < FEWEST || !rows.iter().all(|o| at_once(o)) {
+        let but = usize::from(rows.len() >= MANY);
+        if rows.len() < FEWEST || rows.iter().filter(|o| !at_once(o)).count() > but {
             return None;
         }
         let others = stood.get(&(*process, to.1, !to.0.is_ipv4()))?;
@@ -69,7 +70,7 @@ pub(super) fn taken(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) 
         rows.sort_by_key(|o| o.end_ns);
         // Each is the other of one attempt.
         let (mut next, mut within_ns, mut then) = (0, 0i64, BTreeMap::<End, usize>::new());
-        for o in rows.iter().copied() {
+        for o in rows.iter().copied().filter(|o| at_once(o)) {
             next += others.get(next..)?.partition_point(|s| s.start_ns < o.end_ns);
             let until = o.end_ns.saturating_add(AT_ONCE_NS);
             let own = |s: &&&OpenRow| s.start_ns <= until && (!often || s.pid == o.pid);
@@ -81,7 +82,7 @@ pub(super) fn taken(facts: &Facts, tried: &BTreeMap<(End, i32), Vec<&OpenRow>>) 
         }
         let most = then.iter().max_by_key(|(end, n)| (**n, std::cmp::Reverse(**end)))?;
         let left = rows.len().saturating_sub(*most.1);
-        (*most.1 >= FEWEST && left <= usize::from(rows.len() >= MANY)).then_some((
+        (*most.1 >= FEWEST && left <= but).then_some((
             (*to, *process),
             Taken {
                 then: *most.0,

@@ -12,7 +12,7 @@ pub(super) fn aside(of: &Aside) -> String {
             "as it probes others, {n} times well, while a check of another program finds it down, too (inferred)"
         ),
         Aside::Family { then, within_ns } => format!(
-            "and each time {then}, of the other family, was taken at once and stood within {} (inferred)",
+            "and {then}, of the other family, was taken at once and stood within {} (inferred)",
             duration(*within_ns)
         ),
         Aside::Few(_) => "and no answer is known to have waited for it".into(),

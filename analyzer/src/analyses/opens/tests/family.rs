@@ -52,7 +52,7 @@ fn who_takes_the_other_family_at_once_misses_nothing() {
         })
     );
     let (_, line) = super::scans::told(&f);
-    let says = "50 attempts to connect to [fd00::9]:8000 by nessusd/42 were refused, and each time 10.0.0.9:8000, of the other family, was taken at once and stood within 1.20 ms (inferred)";
+    let says = "50 attempts to connect to [fd00::9]:8000 by nessusd/42 were refused, and 10.0.0.9:8000, of the other family, was taken at once and stood within 1.20 ms (inferred)";
     assert!(line.headline.contains(says), "{}", line.headline);
     assert_eq!(line.tone, Tone::Notice);
 }
@@ -64,6 +64,16 @@ fn who_has_nothing_in_place_of_it_or_late_may_miss_it() {
     assert!(matches!(of(&left(1)), Some(Aside::Family { .. })));
     assert_eq!(of(&left(2)), None);
     assert_eq!(of(&facts(50, |_| Some(30 * MS))), None);
+    // One may be late, as the first before a neighbour is known; of few none.
+    let late = |n: u32| {
+        let mut f = facts(n, |_| Some(MS / 10));
+        let first = f.opens.iter_mut().take(2);
+        first.for_each(|o| o.end_ns += 1_000 * MS);
+        f.opens[1].start_ns += 1_000 * MS;
+        of(&f)
+    };
+    assert!(late(50).is_some());
+    assert_eq!(late(9), None);
     // The other one fails as well.
     let mut f = facts(50, |_| Some(MS / 10));
     for o in f.opens.iter_mut().filter(|o| o.to.is_some_and(|t| t.0.is_ipv4())) {
