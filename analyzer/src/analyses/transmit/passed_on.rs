@@ -19,3 +19,6 @@ pub(super) fn passed_on(facts: &Facts) -> u64 {
     }
     all.len() as u64
 }
+
+#[cfg(test)]
+mod tests;

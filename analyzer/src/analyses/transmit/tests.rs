@@ -9,7 +9,6 @@ mod named;
 mod naps;
 mod opened;
 mod own_line;
-mod passed_on;
 mod peer;
 mod rescaled;
 mod vanished;
