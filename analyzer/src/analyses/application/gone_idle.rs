@@ -35,19 +35,14 @@ pub(super) fn gone_idle(facts: &Facts, unanswered: &[Unanswered]) -> Option<Gone
     let lost = facts.drops.iter().filter(|d| d.expected == Some(false));
     let here: FxHashSet<ConnectionId> = lost.filter_map(|d| d.owner?.connection).collect();
     let mut by: BTreeMap<SocketAddr, (FxHashMap<ConnectionId, i64>, i64)> = BTreeMap::new();
-    for u in unanswered
+    let vain = unanswered
         .iter()
-        .filter(|u| u.retransmits > 0 && u.until != "peer_closed")
-    {
+        .filter(|u| u.retransmits > 0 && u.until != "peer_closed");
+    let vain = vain.filter_map(|u| {
         let row = facts.connections.get(u.connection as usize)?;
-        let to = row.daddr.filter(|_| !here.contains(&row.connection));
-        if let Some(to) = to.map(|a| SocketAddr::new(a.to_canonical(), row.dport)) {
-            let (first, until) = by.entry(to).or_default();
-            first.insert(row.connection, u.send_ns);
-            *until = u.send_ns.saturating_add(u.waited_ns).max(*until);
-        }
-    }
-    for (row, sent, until) in given_up(facts) {
+        Some((row, u.send_ns, u.send_ns.saturating_add(u.waited_ns)))
+    });
+    for (row, sent, until) in vain.chain(given_up(facts)) {
         let to = row.daddr.filter(|_| !here.contains(&row.connection));
         if let Some(to) = to.map(|a| SocketAddr::new(a.to_canonical(), row.dport)) {
             let (first, last) = by.entry(to).or_default();

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use super::who;
 use crate::facts::Facts;
 use crate::reconstruct::datagrams::sockets::SocketRow;
-use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
+use crate::reconstruct::datagrams::tables::TurnRow;
 
 /// Fewest of its questions without an answer, and with one before; and of those since then one in so many at least.
 const FEWEST: usize = 10;
@@ -62,12 +62,11 @@ pub(super) fn beyond(facts: &Facts, vain: &[&TurnRow]) -> Option<Beyond> {
     for t in facts.udp_turns.iter().filter(|t| facts.process(t.pid) == process) {
         let asks = socket(t.socket).is_some_and(|s| !s.served) && t.confidence.is_solid();
         // What may still come is no news.
-        let known = !matches!(t.end, TurnEnd::Lost | TurnEnd::RecordingEnd | TurnEnd::OtherThread);
-        if let Some(to) = t.whither(&facts.udp_sockets).filter(|_| asks && known) {
+        if let Some(to) = t.whither(&facts.udp_sockets).filter(|_| asks && t.is_decided()) {
             by.entry(to).or_default().push(t);
         }
     }
-    let none = |t: &TurnRow| t.end != TurnEnd::Answered && t.ready_ns.is_none();
+    let none = |t: &TurnRow| !t.has_answer();
     let (to, mut turns) = by
         .into_iter()
         .max_by_key(|(_, of)| of.iter().filter(|t| none(t)).count())?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! to 198.51.100.53:53   answered  answered │ in vain  answered  in vain  ... │ answered  answered
-//!                                         from                             to        all before and behind
+//!                                         from                             to
 //! ```
 //! Needs `udp_turns`, `udp_sockets`, `drops`. A question that was asked again, or given up, before it had the time of a late answer counts for nothing: streams in both directions are no
 //! questions. Not said of what came to a socket of this recording or was dropped in this host: other findings tell of these.
@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::who;
 use crate::facts::{Facts, SkbId};
+use crate::reconstruct::datagrams::sockets::SocketRow;
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 use crate::stat::nearest_rank;
 
@@ -37,8 +38,8 @@ const LATE_NS: i64 = 100_000_000;
 pub struct Partly {
     /// `task/process`.
     pub task: String,
-    /// `address:port`.
-    pub to: String,
+    /// Which place.
+    pub to: SocketAddr,
     /// Without an answer, of so many in that time.
     pub unanswered: u64,
     /// As said.
@@ -50,7 +51,7 @@ pub struct Partly {
     /// How long it waited for each until it asked again or gave up, median, ns.
     pub waited_ns: i64,
     /// Another place that it asked most in that time: where, how many were answered, of how many.
-    pub other: Option<(String, u64, u64)>,
+    pub other: Option<(SocketAddr, u64, u64)>,
     /// It serves others.
     pub serves: bool,
 }
@@ -58,8 +59,7 @@ pub struct Partly {
 impl Partly {
     /// Others wait for a good part of them.
     pub fn wrong(&self) -> bool {
-        let asked = self.to.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-        let asked = asked.is_some_and(|port| ASKED.contains(&port));
+        let asked = ASKED.contains(&self.to.port());
         let contrast = self.around.0.saturating_add(self.around.1) >= ANSWERED as u64;
         self.serves && asked && contrast && self.unanswered.saturating_mul(WRONG) >= self.of
     }
@@ -74,19 +74,17 @@ fn late(turns: &[&TurnRow]) -> Option<i64> {
     Some(slow.saturating_mul(LATE).max(LATE_NS))
 }
 
-fn answered(t: &TurnRow) -> bool {
-    t.end == TurnEnd::Answered || t.ready_ns.is_some()
-}
-
 /// The one with most of them, but for places of which something else tells that nobody answers there.
 pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> {
     let socket = |n: u32| facts.udp_sockets.get(n as usize);
     let mut by: BTreeMap<(i32, SocketAddr), Vec<&TurnRow>> = BTreeMap::new();
     for t in facts.udp_turns.iter().filter(|t| t.pid > 0 && t.confidence.is_solid()) {
         let asks = t.there.is_none() && socket(t.socket).is_some_and(|s| !s.served);
-        let known = !matches!(t.end, TurnEnd::Lost | TurnEnd::RecordingEnd | TurnEnd::OtherThread);
         let one = |to: &SocketAddr| !to.ip().is_multicast() && to.ip() != IpAddr::V4(Ipv4Addr::BROADCAST);
-        if let Some(to) = t.whither(&facts.udp_sockets).filter(|to| asks && known && one(to)) {
+        if let Some(to) = t
+            .whither(&facts.udp_sockets)
+            .filter(|to| asks && t.is_decided() && one(to))
+        {
             by.entry((facts.process(t.pid), to)).or_default().push(t);
         }
     }
@@ -98,31 +96,29 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
     let start = facts.capture.start_ns.unwrap_or(0);
     let of = |((process, to), turns): (&(i32, SocketAddr), &Vec<&TurnRow>)| {
         let late = late(turns).filter(|_| !told.contains(&to.to_string()))?;
-        let in_vain = |t: &&&TurnRow| !answered(t) && t.end_ns.saturating_sub(t.sent_ns) >= late && !here(t);
+        let in_vain = |t: &&&TurnRow| !t.has_answer() && t.end_ns.saturating_sub(t.sent_ns) >= late && !here(t);
         let vain: Vec<&&TurnRow> = turns.iter().filter(in_vain).collect();
         let from = vain.iter().map(|t| t.start_ns).min()?;
         let until = vain.iter().map(|t| t.start_ns).max()?;
         let within = |t: &TurnRow| (from..=until).contains(&t.start_ns);
         // Of those that had no time for an answer nothing is known.
-        let counts = |t: &&&TurnRow| answered(t) || in_vain(t);
+        let counts = |t: &&&TurnRow| t.has_answer() || in_vain(t);
         let all = turns.iter().filter(|t| within(t)).filter(counts).count();
         if vain.len() < FEWEST || vain.len().saturating_mul(PART) < all {
             return None;
         }
-        let before = turns.iter().filter(|t| t.start_ns < from && answered(t)).count();
-        let behind = turns.iter().filter(|t| t.start_ns > until && answered(t)).count();
+        let before = turns.iter().filter(|t| t.start_ns < from && t.has_answer()).count();
+        let behind = turns.iter().filter(|t| t.start_ns > until && t.has_answer()).count();
         let few = before.saturating_add(behind) >= ANSWERED && vain.len().saturating_mul(MESSAGES) <= all;
         if !ASKED.contains(&to.port()) && !few {
             return None;
         }
         let mut waited: Vec<i64> = vain.iter().map(|t| t.end_ns.saturating_sub(t.sent_ns)).collect();
         let name = facts.processes.get(process).map(|p| p.1);
-        let serves = |s: &crate::reconstruct::datagrams::sockets::SocketRow| {
-            s.served && [s.holder, facts.process(s.pid)].contains(process)
-        };
+        let serves = |s: &SocketRow| s.served && [s.holder, facts.process(s.pid)].contains(process);
         Some(Partly {
             task: name.map_or_else(|| process.to_string(), |n| who(&n, *process)),
-            to: to.to_string(),
+            to: *to,
             unanswered: vain.len() as u64,
             of: all as u64,
             within_ns: (from.saturating_sub(start), until.saturating_sub(start)),
@@ -138,12 +134,10 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
     let others = by.iter().filter(|((p, other), _)| p == process && other != to);
     let others = others.map(|((_, other), of)| {
         let of = of.iter().filter(|t| within.contains(&t.start_ns));
-        let (n, had) = of.fold((0u64, 0u64), |(n, had), t| (n + 1, had + u64::from(answered(t))));
+        let (n, had) = of.fold((0u64, 0u64), |(n, had), t| (n + 1, had + u64::from(t.has_answer())));
         (n, had, other)
     });
     let other = others.max_by_key(|(n, had, other)| (*n, *had, std::cmp::Reverse(**other)));
-    found.other = other
-        .filter(|(n, ..)| *n > 0)
-        .map(|(n, had, to)| (to.to_string(), had, n));
+    found.other = other.filter(|(n, ..)| *n > 0).map(|(n, had, to)| (*to, had, n));
     Some(found)
 }

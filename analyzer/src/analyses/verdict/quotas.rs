@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::sentences::{capital, counted, duration};
 use super::turns::HELD_OFF;
 use super::{Line, Tone};
+use crate::analyses::application::Spans;
 use crate::analyses::receive::Receive;
 use crate::facts::Facts;
 use crate::reconstruct::application::tables::TurnaroundRow;
@@ -233,13 +234,8 @@ fn slowed(facts: &Facts, members: &BTreeSet<i32>, stopped: i64) -> bool {
         (n + 1, waited, all.saturating_add(t.total_ns()))
     });
     let (n, waited, all) = sums;
-    let mut spans: Vec<(i64, i64)> = slow().map(|t| (t.start_ns(), t.send_ns)).collect();
-    spans.sort_unstable();
-    let (mut under_way, mut until) = (0i64, i64::MIN);
-    for (from, to) in spans {
-        under_way = under_way.saturating_add(to.saturating_sub(from.max(until)).max(0));
-        until = until.max(to);
-    }
+    let spans = Spans::of(slow().map(|t| (t.start_ns(), t.send_ns)).collect());
+    let under_way = spans.within(i64::MIN, i64::MAX);
     let long = stopped as f64 >= MOSTLY * under_way as f64;
     n >= SLOW && long && waited as f64 >= MOSTLY * all as f64
 }

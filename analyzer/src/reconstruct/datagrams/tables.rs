@@ -163,6 +163,14 @@ impl TurnRow {
 }
 
 impl TurnRow {
+    /// Something came on its socket behind it.
+    pub(crate) fn has_answer(&self) -> bool {
+        self.end == TurnEnd::Answered || self.ready_ns.is_some()
+    }
+    /// What came of it is known: it may not be answered by what was lost, by another thread's read, or behind the recording.
+    pub(crate) fn is_decided(&self) -> bool {
+        !matches!(self.end, TurnEnd::Lost | TurnEnd::RecordingEnd | TurnEnd::OtherThread)
+    }
     /// Where it went to, as an address; where no look-up tells, the peer of its socket.
     pub fn whither(&self, sockets: &[SocketRow]) -> Option<SocketAddr> {
         let of_socket = || sockets.get(self.socket as usize)?.remote.parse().ok();

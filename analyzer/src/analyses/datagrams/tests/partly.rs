@@ -44,14 +44,14 @@ fn a_part_without_an_answer_for_a_time_is_told() {
     let f = facts(2_000);
     let expect = Partly {
         task: "dnsmasq/7".into(),
-        to: "198.51.100.53:53".into(),
+        to: "198.51.100.53:53".parse().unwrap(),
         unanswered: 33,
         of: 97,
         within_ns: (5_100 * MS, 9_900 * MS),
         around: (102, 101),
         waited_ns: 2_000 * MS,
         // Those of the last two seconds are asked behind.
-        other: Some(("203.0.113.53:53".into(), 19, 19)),
+        other: Some(("203.0.113.53:53".parse().unwrap(), 19, 19)),
         serves: true,
     };
     assert_eq!(partly(&f), Some(expect));
