@@ -58,7 +58,7 @@ impl Skbs<'_> {
         // Polls in threads have no softirq_entry between them.
         let run = match e.in_softirq() {
             true => self.same_run(e, l.last_ns),
-            false => e.ts.saturating_sub(l.last_ns) < MOMENT_NS,
+            false => self.still(e, l) || e.ts.saturating_sub(l.last_ns) < MOMENT_NS,
         };
         // What hands it on does so before the CPU receives anything else. Not to the port by which it came in.
         let at_once = run && l.last_cpu == e.cpu && self.just_received(e.cpu) == Some(l.id) && l.dev != dev;
@@ -142,7 +142,8 @@ impl Skbs<'_> {
 
     /// The CPU's last received packet: between its reception and this event it received no other.
     pub(super) fn just_received(&self, cpu: u16) -> Option<SkbId> {
-        self.received.get(usize::from(cpu)).copied().flatten()
+        let last = self.received.get(usize::from(cpu)).copied().flatten();
+        last.map(|(id, _)| id)
     }
 
     /// `netif_receive_skb` of a life.
@@ -154,7 +155,7 @@ impl Skbs<'_> {
         }
         let id = self.open.get(&addr).map(|l| l.id);
         if let Some(slot) = self.received.get_mut(at) {
-            *slot = id;
+            *slot = id.map(|id| (id, if e.in_task() { e.pid } else { -1 }));
         }
     }
 }

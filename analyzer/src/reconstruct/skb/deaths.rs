@@ -120,9 +120,8 @@ impl Skbs<'_> {
     /// A packet capture lets go: of the last reference to a received packet, or of its own copy of a frame being sent,
     /// whose birth no event told.
     fn tapped(&mut self, e: &Event<'_>, addr: u64, location: u64) {
-        let received = self.open.get(&addr).is_some_and(|l| {
-            l.phase == Phase::Received && l.last_cpu == e.cpu && e.in_softirq() && self.same_run(e, l.last_ns)
-        });
+        let open = self.open.get(&addr);
+        let received = open.is_some_and(|l| l.phase == Phase::Received && self.still(e, l));
         if received {
             return self.free(e, addr, location, FreePlace::Network, DeathKind::Consumed);
         }

@@ -1,4 +1,5 @@
 mod again;
+mod calls;
 mod forwarded;
 mod lengths;
 mod programs;

@@ -61,8 +61,8 @@ pub(super) struct Skbs<'k> {
     pub(super) forwards: super::forwarded::Forwards,
     /// Frames that are being offered to queues.
     pub(super) offers: super::refused::Offers,
-    /// The life of the last `netif_receive_skb`, by CPU.
-    pub(super) received: Vec<Option<SkbId>>,
+    /// The life of the last `netif_receive_skb`, by CPU, and the thread that it happened in; -1 in interrupts.
+    pub(super) received: Vec<Option<(SkbId, i32)>>,
     /// The device of the neighbour that answers, by CPU.
     pub(super) resolved: Vec<Option<Name>>,
     /// consume_skb and kfree_skb are recorded.

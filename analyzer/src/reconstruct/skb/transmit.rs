@@ -14,6 +14,8 @@ use crate::name::Name;
 
 /// Without softirq events, an skb is taken for forwarded only this soon after it was received.
 pub(super) const MOMENT_NS: i64 = 20_000;
+/// What is received in a thread's call is sent on this soon: the batch of a poll, through long lists of rules (`netdev_budget_usecs`).
+const CALL_NS: i64 = 2_000_000;
 /// Link-layer header that a forwarded frame gains again: Ethernet, Ethernet with one VLAN tag; none on a device of layer 3.
 const LINK_HEADERS: [u32; 2] = [14, 18];
 /// What VLAN and MPLS tags add to a frame, or take from it, in a queue, bytes.
@@ -32,6 +34,18 @@ impl Skbs<'_> {
             Some(since) if *since > i64::MIN => *since <= ts,
             _ => e.ts - ts < MOMENT_NS,
         }
+    }
+
+    /// Whether a CPU still does what it did when it received a packet: the same softirq run; or the same call of a thread, which writes to
+    /// a tap or TUN, or polls, with bottom halves off (`tun_rx_batched`, `napi_threaded_poll`). So no softirq comes between.
+    pub(super) fn still(&self, e: &Event<'_>, l: &Life) -> bool {
+        if l.last_cpu != e.cpu || !e.in_task() {
+            return l.last_cpu == e.cpu && e.in_softirq() && self.same_run(e, l.last_ns);
+        }
+        let at = usize::from(e.cpu);
+        let thread = self.received.get(at).copied().flatten().map(|(_, by)| by);
+        let undisturbed = self.softirq_since.get(at).is_none_or(|since| *since < l.last_ns);
+        e.pid > 0 && thread == Some(e.pid) && undisturbed && e.ts.saturating_sub(l.last_ns) < CALL_NS
     }
 
     /// `softirq_entry` of a CPU.
@@ -167,9 +181,7 @@ impl Skbs<'_> {
             let gained = l.last_len.map(|had| len.wrapping_sub(had));
             // A packet is sent on in the softirq that received it; later the address may be another packet of that length.
             let forwarded = l.phase == Phase::Received
-                && l.last_cpu == e.cpu
-                && e.in_softirq()
-                && self.same_run(e, l.last_ns)
+                && self.still(e, l)
                 && gained.is_some_and(|g| LINK_HEADERS.contains(&g) || (g == 0 && self.bare.get(&dev) != Some(&false)));
             // Nothing comes back to the device that sent it here: an ACK that a socket's backlog took in silently, and its
             // address is the next ACK's at once.
@@ -190,6 +202,8 @@ impl Skbs<'_> {
                 _ if let_go => Some(Confidence::Strong),
                 (_, true) if one_leg => Some(Confidence::Weak),
                 (_, true) if l.class != SkbClass::Rx && l.dev == dev => Some(Confidence::Strong),
+                // No event tells where a thread's call ends.
+                (_, true) if e.in_task() => Some(Confidence::Strong),
                 // Nothing was sent on that device yet, and no list of links tells whether its frames have a link-layer header.
                 (_, true) if gained == Some(0) && !self.bare.contains_key(&dev) && !self.devices.is_bare(dev) => {
                     Some(Confidence::Weak)
@@ -221,16 +235,11 @@ impl Skbs<'_> {
         self.offered(e, addr);
     }
 
-    /// Whether this queues what was received in the same softirq run, surely.
+    /// Whether this queues what was received in the same softirq run, or in the same call of a thread, surely.
     fn forwards_now(&self, e: &Event<'_>, l: &Life, link: Confidence) -> bool {
-        let told = self
-            .softirq_since
-            .get(usize::from(e.cpu))
-            .is_some_and(|s| *s > i64::MIN);
-        l.phase == Phase::Received
-            && (l.last_cpu == e.cpu && e.in_softirq() && told && self.same_run(e, l.last_ns))
-            && l.last_ns >= self.barrier
-            && link.is_solid()
+        let since = self.softirq_since.get(usize::from(e.cpu));
+        let told = e.in_task() || since.is_some_and(|s| *s > i64::MIN);
+        l.phase == Phase::Received && (told && self.still(e, l)) && l.last_ns >= self.barrier && link.is_solid()
     }
 
     /// `network`: offset of the network header from the data: 0 on a device of layer 3 (tun, a tunnel).

@@ -35,6 +35,7 @@ mod steered;
 mod twins;
 mod tx;
 mod udp_overflow;
+mod vpn;
 
 /// A rig.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +62,7 @@ pub const ALL: &[Rig] = &[
     offloads::GSO,
     bridge_tap::RIG,
     overlay::RIG,
+    vpn::RIG,
     backlog::RIG,
     out_of_order::RIG,
     duplicates::RIG,
