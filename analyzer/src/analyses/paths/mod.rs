@@ -20,12 +20,14 @@ use crate::explain::Id;
 use crate::facts::Facts;
 
 mod change;
+mod filled;
 mod levels;
 mod samples;
 #[cfg(test)]
 mod tests;
 
 pub use change::{Change, Evidence, Kind, Own, Sides};
+pub use filled::{Direction, Filled};
 pub use levels::Window;
 pub(in crate::analyses) use levels::{Level, level};
 
@@ -42,6 +44,8 @@ pub struct Paths {
     pub hosts: Vec<Host>,
     /// Remote hosts left out.
     pub others: u64,
+    /// A queue beyond this host that some connections fill and others wait in.
+    pub filled: Option<Filled>,
     /// Start of the recording, ns.
     #[serde(skip)]
     pub start_ns: i64,
@@ -129,6 +133,7 @@ pub fn answer(facts: &Facts) -> Paths {
     Paths {
         hosts,
         others,
+        filled: filled::answer(facts, &all, &inside),
         start_ns: facts.capture.start_ns.unwrap_or(0),
     }
 }

@@ -1,5 +1,7 @@
 //! Planted round trips: what rose, when and where is known beforehand.
 
+mod filled;
+
 use super::*;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;

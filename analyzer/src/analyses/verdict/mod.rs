@@ -43,6 +43,7 @@ mod drops;
 mod echo;
 mod ended;
 mod evidence;
+mod filled;
 mod follows;
 mod forwarding;
 mod fragments;

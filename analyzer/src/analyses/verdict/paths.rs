@@ -96,6 +96,10 @@ pub(super) fn clause(paths: &Paths) -> Option<String> {
 
 /// Adds it to a line.
 pub(super) fn with_the_paths(mut line: Line, paths: &Paths) -> Line {
+    // What this host's own bytes do to the way says why it got longer.
+    if let Some(f) = &paths.filled {
+        return super::filled::with(line, f);
+    }
     let Some(said) = clause(paths) else { return line };
     let sentence = match line.sentence.contains(NOT_RECORDED) {
         true => line

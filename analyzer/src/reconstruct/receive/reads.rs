@@ -139,7 +139,7 @@ impl Ledger<'_> {
             (Some(key @ Key::Other(..)), _, Ok(bytes)) => {
                 let known = copies.iter().find_map(|c| c.unit).map(|u| u.0);
                 let known = known.or(consumed.map(|c| c.0));
-                self.datagram(e, key, bytes, known, copies.first().copied());
+                self.datagram(e, key, bytes, known, &copies);
             }
             (_, false, Ok(bytes)) => self.settle(e.pid, key, copies, Some((e.ts, bytes))),
             _ => {}
@@ -165,15 +165,18 @@ impl Ledger<'_> {
     }
 
     /// One read of a datagram socket takes one unit.
-    fn datagram(&mut self, e: &Event<'_>, key: Key, bytes: u32, known: Option<UnitId>, copy: Option<Copied>) {
+    fn datagram(&mut self, e: &Event<'_>, key: Key, bytes: u32, known: Option<UnitId>, copies: &[Copied]) {
         let Key::Other(_, protocol) = key else { return };
-        let at = copy.unwrap_or(self.whole(e, ReadBy::RecvLength, bytes));
+        let whole = self.whole(e, ReadBy::RecvLength, bytes);
         let known = known.filter(|id| self.units.get(*id).is_some_and(|u| u.key == Some(key)));
         let Some(fifo) = self.fifos.get_mut(&key) else { return };
         let Some((id, mut link)) = fifo.take_datagram(known, &mut self.units) else {
             return;
         };
         if let Some(u) = self.units.get_mut(id) {
+            // Of a linear skb there is none (`copy_linear_skb`); one from before it came is of another call, as a read of a TUN device.
+            let copy = copies.iter().find(|c| u.recv.is_none_or(|came| c.ts >= came));
+            let at = copy.copied().unwrap_or(whole);
             // Another length: cut by a small buffer, or another datagram.
             if link < Confidence::Certain && !fits(protocol, u.recv_len, bytes) {
                 link = Confidence::Weak;

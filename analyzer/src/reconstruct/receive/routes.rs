@@ -175,6 +175,9 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Ledger<'f>> {
         let format = s.format("syscalls", &format!("sys_enter_{call}"));
         if let Some((f, b)) = format.and_then(|f| Some((f, SysEnter::bind(f, s.endian).ok()?))) {
             r.raw(f.id, move |t, e| {
+                // What the call before copied without saying how much it read is none of this one: reads of a TUN device are no socket's.
+                t.copies.remove(&e.pid);
+                t.consumed.remove(&e.pid);
                 let len = SysEnter::read(&b, e.payload).and_then(|x| x.len);
                 match len.filter(|_| call != "splice") {
                     Some(len) => _ = t.asked.insert(e.pid, len),

@@ -141,6 +141,29 @@ fn a_waking_on_the_way_to_sleep_is_no_skew() {
     assert_eq!((e.negative, e.error_ns.unwrap_or(0)), (0, 0));
 }
 
+/// A thread that is switched in again by itself, and woken for the next time while it runs: it looks as if its waking came late. One of hundreds is no clock.
+#[test]
+fn what_is_rare_is_no_skew() {
+    let mut r = Rig::new(0);
+    for i in 0..300u64 {
+        r.sleep_and_wake(i * 1_000_000, 1, 3_000);
+    }
+    let t = 300_000_000;
+    let out = [("prev_pid", N(7)), ("prev_state", N(1)), ("next_pid", N(0))];
+    r.ev(t, 1, "sched:sched_switch", &out);
+    let again = [("prev_pid", N(0)), ("next_pid", N(7))];
+    r.ev(t + 2_000, 1, "sched:sched_switch", &again);
+    r.ev(t + 18_000, 0, "sched:sched_waking", &[("pid", N(7))]);
+    r.sleep_and_wake(t + 1_000_000, 1, 3_000);
+    r.sleep_and_wake(t + 2_000_000, 1, 3_000);
+    let rows = r.rows();
+    assert_eq!(
+        (rows[0].pairs_ab, rows[0].min_ab_ns, rows[0].negative),
+        (301, Some(3_000), 0)
+    );
+    assert_eq!((rows[0].residual_ns, rows[0].consistent), (0, true));
+}
+
 /// Pairs do not reach over a loss: what lies in it may be another cause.
 #[test]
 fn a_loss_ends_every_pair() {

@@ -1,6 +1,6 @@
 //! Round trips that rose, in words.
 
-use crate::analyses::paths::{Change, Evidence, Host, Kind, Own, Paths, Sides, Times};
+use crate::analyses::paths::{Change, Direction, Evidence, Filled, Host, Kind, Own, Paths, Sides, Times};
 use crate::analyses::verdict::paths::{NOT_RECORDED, clause, with_the_paths};
 use crate::analyses::verdict::{Line, Tone};
 
@@ -44,6 +44,7 @@ fn paths(with: impl Fn(&mut Change)) -> Paths {
     Paths {
         hosts: vec![host],
         others: 0,
+        filled: None,
         start_ns: 10_000 * MS,
     }
 }
@@ -124,4 +125,45 @@ fn it_stands_in_place_of_what_is_not_in_the_recording() {
     inside.hosts[0].recorded = true;
     let l = with(line(Tone::Ok, &weak, ""), &inside);
     assert_eq!((l.tone, l.sentence), (Tone::Ok, weak));
+}
+
+/// Who fills a queue beyond this host stands in place of how the way changed.
+#[test]
+fn who_fills_it_is_said_with_who_waits() {
+    let mut p = paths(|_| {});
+    p.filled = Some(Filled {
+        direction: Direction::Sent,
+        host: "10.61.6.2".into(),
+        at: "10.61.1.2:6379".into(),
+        task: "redis-server".into(),
+        connections: 2,
+        bytes: 5_500_000,
+        rate_per_s: 987_000,
+        spells: vec![(3_920 * MS, 6_500 * MS), (8_000 * MS, 10_900 * MS)],
+        also: vec!["10.61.5.2".into(), "10.61.7.3".into()],
+        not: vec![],
+        low_ns: 600_000,
+        high_ns: 77 * MS,
+        low_n: 295,
+        high_n: 230,
+    });
+    let line = |tone| Line::of("application", tone, "Answers came.".into(), String::new());
+    let said = "round trips to 10.61.5.2 and 10.61.7.3 took p50 77.00 ms (n 230) instead of 600.0 µs (n 295) while this host had much under way to 10.61.6.2 \
+                (redis-server at 10.61.1.2:6379: 5.5 MB on 2 connections, 7.9 Mbit/s with others; 3.92 s to 6.50 s and 8.00 s to 10.90 s): \
+                a queue beyond this host that this fills, and that all of these go through (inferred)";
+    let of = with_the_paths(line(Tone::Ok), &p);
+    assert_eq!((of.tone, of.headline.as_str(), of.names_cause), (Tone::Bad, said, true));
+    assert!(of.sentence.starts_with("Answers came. Round trips to 10.61.5.2") && !of.sentence.contains("10.20.2.2"));
+    // What hardly hurts is no alarm; a download fills the way here.
+    if let Some(f) = &mut p.filled {
+        (f.high_ns, f.direction, f.not) = (15 * MS, Direction::Received, vec!["10.61.8.2".into()]);
+    }
+    let of = with_the_paths(line(Tone::Ok), &p);
+    assert_eq!(of.tone, Tone::Notice);
+    assert!(
+        of.headline.contains("while this host got much from 10.61.6.2 (")
+            && of
+                .headline
+                .contains("; those to 10.61.8.2 did not change: a queue on the way to this host")
+    );
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::Confidence;
-use crate::reconstruct::receive::tables::RxEnd;
+use crate::reconstruct::receive::tables::{ReadBy, RxEnd};
 
 const SK: u64 = 0xffff_8880_2000_0000;
 
@@ -44,6 +44,31 @@ fn one_datagram_per_read() {
         );
         assert_eq!((r.stage(Stage::Protocol), r.stage(Stage::Ready)), (Some(15), None));
         assert_eq!(r.start_ns + r.total_ns, (T + 303 + 100 * k as u64) as i64);
+    }
+}
+
+/// A VPN's program reads its TUN device, which is a copy and no socket's read; then it receives a datagram, which is linear and copied without an event.
+#[test]
+fn a_copy_of_another_call_is_none_of_a_datagrams() {
+    for told in [true, false] {
+        let mut s = script();
+        copy(&mut s, 5, A + 4096, 77);
+        soft(&mut s, 10, 0, "entry");
+        datagram(&mut s, 100, A, 500);
+        udp_ready(&mut s, 125, 2);
+        soft(&mut s, 130, 0, "exit");
+        if told {
+            let v = [("len", N(2048))];
+            s.ev(T + 290, 1, TASK, "syscalls:sys_enter_recvfrom", &v);
+        }
+        udp_read(&mut s, 300, 500);
+        let r = rx(&s);
+        assert_eq!((r.len(), r[0].end, r[0].bytes), (1, RxEnd::Read, Some(500)));
+        assert_eq!(
+            (r[0].read_by, r[0].stage(Stage::Copy)),
+            (Some(ReadBy::RecvLength), None)
+        );
+        assert!(r[0].unattributed_ns >= 0);
     }
 }
 
