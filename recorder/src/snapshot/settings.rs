@@ -9,7 +9,8 @@ use crate::tracefs::{self, list, read_sysctl};
 
 /// Folders of /proc/sys/net whose files are taken; below `conf` and `neigh` only what holds for all interfaces, because
 /// a host of many containers has thousands of the others.
-const SYSCTL: [&str; 14] = [
+const SYSCTL: [&str; 15] = [
+    "bridge",
     "core",
     "ipv4",
     "ipv4/conf/all",

@@ -10,9 +10,9 @@ use super::aside::Asides;
 use super::group::Group;
 use super::reasons;
 use super::{
-    NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, damaged, ends, finds_rate, flood, forgotten,
-    full, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs, rerouted, same_mac,
-    sizes, steady, text, unresolved, untranslated, whose,
+    NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, cut, damaged, ends, finds_rate, flood,
+    forgotten, full, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs, rerouted,
+    same_mac, sizes, steady, text, unresolved, untranslated, whose,
 };
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -42,11 +42,18 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<(String
     one.then(|| (route.clone(), Some(*netns).filter(|_| routes.len() == 1)))
 }
 
+/// No program read a packet of a tap or TUN device.
+fn unread(facts: &Facts, dev: &str) -> bool {
+    let mut of = facts.by_program.iter().filter(|p| p.dev.text() == dev);
+    !dev.is_empty() && of.all(|p| p.took.packets == 0)
+}
+
 /// What is looked up once for all groups.
 struct Described<'f> {
     facts: &'f Facts,
     whose: Option<Whose<'f>>,
     aside: Option<Asides>,
+    passed: Option<cut::Passed>,
 }
 
 /// Of the first groups.
@@ -55,6 +62,7 @@ pub(super) fn described(facts: &Facts, groups: &mut [Group]) {
         facts,
         whose: None,
         aside: None,
+        passed: None,
     };
     let lost = |g: &&mut Group| g.expected == Some(false) && !g.background;
     for group in groups.iter_mut().filter(lost).take(OWNED) {
@@ -157,6 +165,11 @@ impl Described<'_> {
         group.sizes = sizes::sizes(facts, group);
         let by_rule = group.reason == reasons::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
+        if by_rule {
+            let passed = self.passed.get_or_insert_with(|| cut::Passed::of(facts));
+            group.cut = cut::cut(facts, passed, &rows);
+        }
+        group.unread = group.reason == reasons::RING_FULL && !group.several && unread(facts, &group.dev);
         group.arp = arp::arp(facts, &rows);
         group.steady = steady::steady(facts, group, &rows);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);

@@ -2,6 +2,7 @@
 
 use super::answered::{Answered, Passes, Redirected};
 use super::arp::Arp;
+use super::cut::Cut;
 use super::damaged::Damaged;
 use super::ends::Ends;
 use super::flood::Flood;
@@ -54,6 +55,11 @@ pub struct Group {
     pub owned: u64,
     /// From where to where those went of which no socket tells, by the look-ups of their routes; inferred; only of the first groups of lost packets of programs.
     pub ends: Option<Ends>,
+    /// Of packets that a rule dropped: that all which came by their devices to be passed on are, since a time; inferred: why.
+    pub cut: Option<Cut>,
+    /// Of a full ring of a tap or TUN device: no program read a packet of it in the recording.
+    #[serde(skip)]
+    pub unread: bool,
     /// ICMP messages that this host made for them; only of the first groups of lost packets of programs.
     pub answered: Vec<Answered>,
     /// Of a queue: what filled it was for others.

@@ -15,6 +15,7 @@ mod by_counter;
 mod came_back;
 mod clash;
 mod covered;
+mod cut;
 mod damaged;
 mod described;
 mod ends;
@@ -56,6 +57,7 @@ mod whose;
 
 pub use answered::{Answered, Passes, Redirected};
 pub use arp::{Arp, Silent};
+pub use cut::Cut;
 pub use damaged::Damaged;
 pub use ends::{Addresses, Ends, Pairs};
 pub use flood::Flood;

@@ -11,6 +11,8 @@ pub(crate) const RULES: &str = "NETFILTER_DROP";
 pub(crate) const QUEUE_FULL: &str = "QDISC_DROP";
 /// The receive buffer of its socket had no room.
 pub(crate) const SOCKET_FULL: &str = "SOCKET_RCVBUFF";
+/// A device had no room for it, as the ring of a tap whose program does not read.
+pub(crate) const RING_FULL: &str = "FULL_RING";
 /// It came to a host that it is not addressed to.
 pub(crate) const OTHERHOST: &str = "OTHERHOST";
 /// No route to where it should go, when it was sent, and when it came in.

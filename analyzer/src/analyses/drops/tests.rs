@@ -2,6 +2,7 @@ mod around;
 mod arp;
 mod asides;
 pub(super) mod causes;
+mod cut;
 mod ends;
 mod forgotten;
 mod fragments;

@@ -2,7 +2,8 @@
 //!
 //! Needs lists of sockets from before and after the recording: `rqueue` of a listening socket is what its accept queue holds (net/ipv4/tcp_diag.c
 //! `tcp_diag_get_info`: `sk_ack_backlog`). Said where it held many both times, and so many that at the rate at which connections were taken meanwhile the last one
-//! waits for [`WAIT_NS`] (Little's law): a burst that is just being taken is there once, and who takes ten thousand a second always has some. It needs no drop: a
+//! waits for [`WAIT_NS`] (Little's law): a burst that is just being taken is there once, and who takes ten thousand a second always has some. Where it was short before,
+//! those that wait are asked: a connection that nobody has taken has no inode (`sk_socket` is set by accept), and its cookie tells since when it is there. It needs no drop: a
 //! queue that is long enough never overflows, and no counter of the kernel rises. Not of flights, whose lists from before were read at the trigger.
 
 use std::collections::BTreeMap;
@@ -19,6 +20,9 @@ use crate::snapshots::{field, hex, number};
 const MANY: u64 = 10;
 /// For how long the last of them waits, at least, ns.
 const WAIT_NS: f64 = 100_000_000.0;
+/// Where the queue was short before: for how long the first has waited, at least, and the one in the middle, ns.
+const FIRST_NS: i64 = 1_000_000_000;
+const MIDDLE_NS: i64 = 100_000_000;
 /// Sockets that are kept.
 const KEPT: usize = 1_000;
 /// The event that says when a connection began.
@@ -37,6 +41,61 @@ pub struct Piled {
     pub after: u64,
     /// So many it holds at most; `None`: not known.
     pub limit: Option<u64>,
+    /// For how long the first of them has waited when the recording ended, ns; `None`: not known.
+    pub waits_ns: Option<i64>,
+    /// How many of them their clients had closed by then.
+    pub closed: u64,
+    /// Connections to that socket that its program held then; `None`: not known.
+    pub holds: Option<u64>,
+}
+
+/// What the list at the end says of a port's connections.
+#[derive(Debug, Default)]
+struct AtPort {
+    /// Cookies of those that nobody has taken.
+    waiting: Vec<u64>,
+    closed: u64,
+    /// Taken, by process.
+    held: FxHashMap<i32, u64>,
+}
+
+/// By namespace and port.
+fn at_ports(facts: &Facts) -> FxHashMap<(u64, u16), AtPort> {
+    let mut by: FxHashMap<(u64, u16), AtPort> = FxHashMap::default();
+    let tcp = facts.snapshots.iter().filter(|r| r.what == "sockets" && r.end);
+    for r in tcp.filter(|r| field(&r.line, "proto") == Some("tcp")) {
+        let state = field(&r.line, "state").unwrap_or_default();
+        let src = field(&r.line, "src").and_then(|s| s.rsplit(':').next()?.parse::<u16>().ok());
+        let (Some(port), Some(netns)) = (src, number(&r.line, "netns")) else {
+            continue;
+        };
+        if !["established", "close_wait"].contains(&state) {
+            continue;
+        }
+        let of = by.entry((netns, port)).or_default();
+        match number(&r.line, "inode") {
+            Some(0) => {
+                of.waiting.extend(hex(&r.line, "cookie"));
+                of.closed += u64::from(state == "close_wait");
+            }
+            Some(_) if state == "established" => {
+                if let Some(pid) = first_pid(&r.line) {
+                    *of.held.entry(pid).or_default() += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    by
+}
+
+/// For how long those with these cookies are there, where half of so many are known, longest first.
+fn waits(facts: &Facts, began: &FxHashMap<u64, i64>, of: &AtPort, queue: u64) -> Option<Vec<i64>> {
+    let end = facts.capture.end_ns?;
+    let known = of.waiting.iter().filter_map(|c| began.get(c));
+    let mut all: Vec<i64> = known.map(|t| end.saturating_sub(*t)).collect();
+    all.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
+    ((all.len() as u64).saturating_mul(2) >= queue && !all.is_empty()).then_some(all)
 }
 
 /// What a list says of a socket: how many its queue held, and its line.
@@ -63,6 +122,9 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
             }
         }
     }
+    let ports = at_ports(facts);
+    let with_cookies = facts.connections.iter().filter_map(|c| Some((c.cookie?, c.first_ns)));
+    let began: FxHashMap<u64, i64> = with_cookies.collect();
     let mut all: Vec<Piled> = by
         .into_iter()
         .filter_map(|((netns, _), of)| {
@@ -75,13 +137,21 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
             let taken = came.get(&port).copied().unwrap_or(0);
             let taken = taken.saturating_add(before).saturating_sub(after);
             let each = facts.capture.duration_ns.max(0) as f64 / taken.max(1) as f64;
-            let waits = before.min(after) as f64 * each >= WAIT_NS;
-            (before.min(after) >= MANY && waits).then(|| Piled {
+            let long = before.min(after) >= MANY && before.min(after) as f64 * each >= WAIT_NS;
+            let there = ports.get(&(netns, port));
+            let waits = there.and_then(|p| waits(facts, &began, p, after)).unwrap_or_default();
+            let first = waits.first().copied();
+            let since = first >= Some(FIRST_NS) && waits.get(waits.len() / 2).copied() >= Some(MIDDLE_NS);
+            let holds = first_pid(line).and_then(|pid| there?.held.get(&pid).copied());
+            (long || after >= MANY && since).then(|| Piled {
                 at: at(facts, netns, src),
                 task: task(facts, line),
                 before,
                 after,
                 limit: number(line, "wqueue").filter(|n| *n > 0),
+                waits_ns: first,
+                closed: there.map_or(0, |p| p.closed),
+                holds,
             })
         })
         .collect();
@@ -120,10 +190,13 @@ fn at(facts: &Facts, netns: u64, local: &str) -> String {
     }
 }
 
+fn first_pid(line: &str) -> Option<i32> {
+    field(line, "pids").and_then(|p| p.split(',').next()?.parse().ok())
+}
+
 /// Of several that share it the first.
 fn task(facts: &Facts, line: &str) -> String {
-    let pid = field(line, "pids").and_then(|p| p.split(',').next()?.parse::<i32>().ok());
-    pid.map_or_else(String::new, |pid| {
+    first_pid(line).map_or_else(String::new, |pid| {
         let name = facts.processes.get(&pid).map(|p| p.1).unwrap_or_default();
         named(&name, pid)
     })

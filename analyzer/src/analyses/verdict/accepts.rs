@@ -1,6 +1,6 @@
 //! Who could not accept connections, in words.
 
-use super::sentences::{counted, moment, or_dash};
+use super::sentences::{counted, duration, moment, or_dash};
 use crate::analyses::opens::{FailedAccepts, Herd, Lookups, Opens, Piled};
 
 /// Sockets whose accept queues are told.
@@ -54,7 +54,8 @@ fn words(r: &FailedAccepts) -> String {
     )
 }
 
-/// `94 connections lay in accept queues when the recording ended, 56 when it began: 53 and 25 at 10.0.0.7:8000 (gunicorn/231, a queue of 2048), ...`
+/// `94 connections lay in accept queues when the recording ended, 56 when it began: 53 and 25 at 10.0.0.7:8000 (gunicorn/231, a queue of 2048), the first for 4.1 s,
+/// while it held 90 others open, ...`
 fn piled(all: &[Piled]) -> Option<String> {
     let one = |p: &Piled| {
         let limit = p.limit.map(|n| format!("a queue of {n}"));
@@ -64,7 +65,13 @@ fn piled(all: &[Piled]) -> Option<String> {
             true => String::new(),
             false => format!(" ({})", who.join(", ")),
         };
-        format!("{} and {} at {}{who}", p.after, p.before, p.at)
+        let waits = p.waits_ns.map(|ns| format!(", the first for {}", duration(ns)));
+        let closed = (p.closed > 0).then(|| format!(", {} closed by their clients since", p.closed));
+        let holds = p
+            .holds
+            .map(|n| format!(", while it held {} open", counted(n, "other", "others")));
+        let more: String = [waits, closed, holds].into_iter().flatten().collect();
+        format!("{} and {} at {}{who}{more}", p.after, p.before, p.at)
     };
     let mut each: Vec<String> = all.iter().take(NAMED).map(one).collect();
     let more = all.len().saturating_sub(NAMED) as u64;

@@ -4,14 +4,18 @@ use super::always::standstills;
 use super::sentences::duration;
 use super::spells::spells;
 use super::turns::worst;
-use crate::analyses::application::Application;
+use crate::analyses::application::{Application, Server};
 
 /// Share of the slow ones.
 const MOSTLY: f64 = 0.5;
 
 /// `72 of 1021 answers of 10.77.0.20:6379 took p50 264.64 ms, in 9 bursts: ..., and each of these requests was acknowledged within 95.41 ms: ...`
 pub(super) fn acknowledged(a: &Application) -> Option<String> {
-    let s = worst(a)?;
+    of(a, worst(a)?)
+}
+
+/// Of one server.
+pub(super) fn of(a: &Application, s: &Server) -> Option<String> {
     let slow = s.slow.first().filter(|slow| slow.at == "unknown" && s.paired == 0)?;
     let within = slow
         .acked_max_ns

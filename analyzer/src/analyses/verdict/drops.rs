@@ -192,6 +192,7 @@ pub(super) fn names_cause(d: &Drops) -> bool {
             || silenced(g)
             || g.incast.is_some()
             || g.forgotten.is_some()
+            || g.cut.is_some()
             || g.rerouted
             || g.covered
             || g.no_router.is_some()

@@ -76,7 +76,7 @@ pub(super) fn strangers(g: &Group) -> bool {
 fn says_why(g: &Group) -> bool {
     let cause =
         silenced(g) || g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
-    cause || g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some()
+    cause || g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some() || g.cut.is_some()
 }
 
 /// Most are ARP, and somebody was not resolved meanwhile.
@@ -177,7 +177,7 @@ fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
     move |g| {
         let nobodys = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
         let rate = g.finds_rate.is_some() || g.line_full.is_some();
-        let theirs = all_along(g) || sent_one_way(g) || gone(g) || ends(g);
-        nobodys || g.reason == RULES && by_rule || rate || theirs
+        let theirs = all_along(g) || sent_one_way(g) || gone(g) || ends(g) || g.unread && g.count < MANY;
+        nobodys || g.reason == RULES && by_rule && g.cut.is_none() || rate || theirs
     }
 }

@@ -61,6 +61,10 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     }
                     (one, other) => one.or_else(|| other.clone()),
                 };
+                a.cut = match (a.cut.take(), &g.cut) {
+                    (Some(one), Some(other)) => Some(one.and(other)),
+                    (one, other) => one.or_else(|| other.clone()),
+                };
                 a.steady = match (a.steady.take(), &g.steady) {
                     (Some(one), Some(other)) => Some(Steady {
                         count: one.count.saturating_add(other.count),

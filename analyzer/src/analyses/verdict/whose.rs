@@ -4,10 +4,12 @@ use super::fragments::fragments;
 use super::sentences::{counted, duration, moment, rate};
 use super::spells::listed;
 use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
-use crate::analyses::drops::{Addresses, Arp, Ends, FROM, Group, Inside, Lost, Pairs, Receiver, Sizes};
+use crate::analyses::drops::{Addresses, Arp, Cut, Ends, FROM, Group, Inside, Lost, Pairs, Receiver, Sizes};
 
 /// Of pairs of addresses with fewer than one in so many of a group nothing is said.
 const FEW_OF: u64 = 4;
+/// Devices that are named.
+const DEVICES: usize = 4;
 /// Kinds of packets of a group of which it is said whose they were.
 const WHOSE: usize = 2;
 
@@ -122,8 +124,10 @@ pub(super) fn whose(g: &Group) -> Option<String> {
     let to = g.receiver.as_ref().map(|r| receiver(g, r));
     let inside = g.inside.as_ref().map(|i| inside(g, i));
     let ends = g.ends.as_ref().map(|e| ends(g, e));
+    let cut = g.cut.as_ref().map(|c| cut(g, c));
     let said: Vec<String> = of
         .into_iter()
+        .chain(cut)
         .chain(ends)
         .chain(to)
         .chain(inside)
@@ -132,6 +136,35 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         .chain(steady)
         .collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// `all that came by tap0 and tap1 to be passed on from 5.023 s on (1724 dropped, where 1640 went on before)`
+fn cut(g: &Group, c: &Cut) -> String {
+    let devices = listed(&few(c.devices.clone(), DEVICES));
+    let which = match (c.later, c.dropped == g.count) {
+        (0, true) => "all".to_owned(),
+        (0, false) => format!("{} of these are all", c.dropped),
+        (_, true) => "nearly all".to_owned(),
+        (..) => format!("{} of these are nearly all", c.dropped),
+    };
+    let later = match c.later {
+        0 => String::new(),
+        n => format!(" and {n} since"),
+    };
+    format!(
+        "{which} that came by {devices} to be passed on from {} on ({} went on before{later}), as where a rule or policy was set then (inferred)",
+        moment(c.since_ns),
+        c.before
+    )
+}
+
+/// The first of them, and how many more.
+fn few(mut of: Vec<String>, most: usize) -> Vec<String> {
+    if of.len() > most {
+        let more = of.split_off(most - 1).len();
+        of.push(format!("{more} others"));
+    }
+    of
 }
 
 /// `all to 198.51.100.10, from 10.40.0.27 (24) and 10 other addresses, by the look-ups of their routes`
