@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use crate::analyses::left_behind;
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::ETH_P_ARP;
@@ -37,6 +38,9 @@ pub struct Arp {
     pub others: u64,
     /// Addresses whose entries failed meanwhile and that never answered.
     pub nobody: u64,
+    /// Addresses that only sockets ask for that nobody has ([`left_behind`]).
+    #[serde(skip)]
+    pub left_behind: u64,
 }
 
 /// A neighbour that was not resolved for a time.
@@ -105,8 +109,13 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
         begins && within
     };
     let mut silent: Vec<(u64, Silent)> = vec![];
-    let mut nobody = 0;
+    let (mut nobody, mut left) = (0, 0);
+    let nobodys = left_behind::neighbours(facts);
     for ((address, dev), mut entry) in entries.into_iter().filter(|(_, e)| !e.twice) {
+        if nobodys.contains(&(address, dev)) {
+            left += 1;
+            continue;
+        }
         if let Some((since, true, waited)) = entry.since.take() {
             entry.spells.push((since, None, waited));
         }
@@ -134,5 +143,6 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
         silent: silent.into_iter().next().map(|s| s.1),
         others,
         nobody,
+        left_behind: left,
     })
 }

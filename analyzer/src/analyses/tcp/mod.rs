@@ -91,6 +91,10 @@ pub struct Tcp {
     /// Calls more whose packet a queue of this host refused: nothing was sent, and no network lost it. `None` where failures
     /// are not traced.
     pub retransmits_refused: Option<u64>,
+    /// Of the calls: those of sockets that nobody has, as a network namespace that was removed leaves them behind; inferred.
+    pub retransmits_left_behind: u64,
+    /// Sockets that made them.
+    pub left_behind: u64,
     /// Of the calls: SYN-ACKs, which listening sockets send; none of `connections` did.
     pub synacks: u64,
     /// Calls whose class is certain or strong.
@@ -228,6 +232,9 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         .take(SAWTOOTHS)
         .map(|c| sawtooth::draw(facts, c, samples.get(&c.connection.0).map_or(&[][..], |v| v)))
         .collect();
+    let left = crate::analyses::left_behind::sockets(facts);
+    let theirs = facts.retransmits.iter().filter(|r| r.err.is_none_or(|e| e == 0));
+    let left_calls = theirs.filter(|r| r.connection.is_some_and(|c| left.contains(&c))).count() as u64;
     let retransmits_solid = facts.retransmits.iter().filter(|r| r.confidence.is_solid()).count() as u64;
     let segments = facts.retransmits.iter().filter_map(|r| r.segments);
     let refused = facts.connections.iter().filter_map(|c| c.retransmits_refused);
@@ -240,6 +247,8 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         retransmits,
         synacks: facts.retransmits.iter().filter(|r| r.synack.is_some()).count() as u64,
         retransmits_solid,
+        retransmits_left_behind: left_calls,
+        left_behind: left.len() as u64,
         timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
         needless: risen_at_least(&facts.counters, &["TcpExtTCPDSACKRecv"]).map(|told| {
             let dubious = risen_at_least(&facts.counters, &["TcpExtTCPDSACKIgnoredDubious"]);

@@ -4,7 +4,7 @@ use super::Tone;
 use crate::analyses::drops::reasons::{
     NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, SOCKET_FULL, UNRESOLVED,
 };
-use crate::analyses::drops::{Drops, Group, REFUSED, Steady};
+use crate::analyses::drops::{Arp, Drops, Group, REFUSED, Steady};
 use crate::reconstruct::drops::in_words;
 use crate::reconstruct::xmits::NOQUEUE;
 
@@ -77,6 +77,12 @@ fn says_why(g: &Group) -> bool {
     let cause =
         silenced(g) || g.full.is_some() || g.membership.is_some() || g.inside.is_some() || g.meanwhile.is_some();
     cause || g.forgotten.is_some() || g.redirected.is_some() || g.came_back.is_some() || g.cut.is_some()
+}
+
+/// All are ARP, and all that ask meanwhile are sockets that nobody has.
+fn of_the_left_behind(g: &Group) -> bool {
+    let alone = |a: &Arp| a.left_behind > 0 && a.frames == g.count && a.silent.is_none() && a.nobody == 0;
+    g.arp.as_ref().is_some_and(alone) && whole(g)
 }
 
 /// Most are ARP, and somebody was not resolved meanwhile.
@@ -177,7 +183,7 @@ fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
     move |g| {
         let nobodys = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
         let rate = g.finds_rate.is_some() || g.line_full.is_some();
-        let theirs = all_along(g) || sent_one_way(g) || gone(g) || ends(g) || g.unread && g.count < MANY;
+        let theirs = all_along(g) || sent_one_way(g) || gone(g) || ends(g) || g.unread && g.count < MANY || of_the_left_behind(g);
         nobodys || g.reason == RULES && by_rule && g.cut.is_none() || rate || theirs
     }
 }

@@ -225,6 +225,18 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
         };
         return (if quiet { Tone::Ok } else { Tone::Notice }, sentence);
     }
+    let left = (t.retransmits_left_behind > 0).then(|| {
+        let (calls, sockets) = (t.retransmits_left_behind, t.left_behind);
+        format!(
+            "{} by {} that no list of sockets has and no process: left behind in a network namespace that was removed, as a container's, and nobody waits for them (inferred)",
+            counted(calls, "TCP segment was sent again", "TCP segments were sent again"),
+            counted(sockets, "socket", "sockets")
+        )
+    });
+    if let Some(said) = left.as_ref().filter(|_| t.retransmits_left_behind >= of_sockets && t.synacks == 0) {
+        return (Tone::Ok, format!("{said}; none by others{refused}."));
+    }
+    let left = left.map_or_else(String::new, |said| format!("; {said}"));
     let again = t
         .connections
         .iter()
@@ -295,7 +307,7 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
     (
         Tone::Notice,
         format!(
-            "{}{needless} on {again} of {} (calls: {}{guessed}){pmtu}{more}{most}{refused}{refuted}.",
+            "{}{needless} on {again} of {} (calls: {}{guessed}){pmtu}{more}{most}{refused}{refuted}{left}.",
             t.sent_again(),
             counted(sockets as u64, "socket", "sockets"),
             by.join(", ")
