@@ -201,6 +201,8 @@ pub struct Facts {
     pub classes: Vec<ClassRow>,
     /// What could not be answered, and why.
     pub unknown: Vec<Reason>,
+    /// Who speaks with whom through this host, by look-ups of routes.
+    pub passing: Vec<crate::reconstruct::drops::Passing>,
     /// Names.
     pub names: Names,
     /// How the recorded host was set up.

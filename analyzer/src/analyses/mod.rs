@@ -16,7 +16,7 @@ pub mod datagrams;
 pub mod drops;
 pub mod exemplars;
 pub mod forwarding;
-pub(crate) mod left_behind;
+mod left_behind;
 pub mod lifetimes;
 mod lives;
 pub mod napi;

@@ -291,6 +291,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         true => crate::snapshots::groups::Multicast::of(capture),
         false => Default::default(),
     };
+    let passing = drops.passing();
     let drops = drops.rows(&drops::Hindsight {
         counters: &counters,
         devices: &multicast.devices,
@@ -321,11 +322,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         polls,
         softnet: match (counted, softirq::Counted::of(capture)) {
             (true, counted) => counted,
-            (false, limits) => softirq::Counted {
-                squeezed: None,
-                dropped: None,
-                ..limits
-            },
+            (false, limits) => limits.uncounted(),
         },
         clock_skew,
         observer,
@@ -376,6 +373,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         tcp_states: tcp.states,
         retransmits: tcp.retransmits,
         drops,
+        passing,
         unknown,
         counters,
         counters_over_time,

@@ -39,6 +39,19 @@ pub struct Silence {
     pub dropped_unknown: Option<u64>,
     /// Another host outside from which something came in the last tenth of that time: the one heard last.
     pub heard: Option<String>,
+    /// It asked this host and was asked nothing, and no other host fell silent: one that was switched off, or went away, waits for nothing.
+    #[serde(skip)]
+    pub one_client: bool,
+}
+
+/// All its connections are to ports at which this host is called by others, too, and it opened none to it.
+fn is_client(facts: &Facts, address: IpAddr) -> bool {
+    let is = |a: &IpAddr| a.to_canonical() == address.to_canonical();
+    let asked = facts.opens.iter().any(|o| o.to.is_some_and(|to| is(&to.0)));
+    let (theirs, others): (Vec<&ConnectionRow>, Vec<&ConnectionRow>) =
+        facts.connections.iter().partition(|c| c.daddr.is_some_and(|a| is(&a)));
+    let called: FxHashSet<u16> = others.iter().filter(|c| c.daddr.is_some()).map(|c| c.sport).collect();
+    !asked && theirs.iter().all(|c| called.contains(&c.sport))
 }
 
 /// What was sent to an address after the last packet from it.
@@ -114,8 +127,12 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
         let first = a.first.unwrap_or(end);
         a.again >= AGAIN && end.saturating_sub(first) >= LEAST_NS
     });
-    let (address, a) =
-        silent.max_by_key(|(address, a)| (a.sent.saturating_add(a.again), std::cmp::Reverse(*address)))?;
+    let silent: Vec<(IpAddr, After)> = silent.collect();
+    let alone = silent.len() == 1;
+    let most = silent
+        .into_iter()
+        .max_by_key(|(address, a)| (a.sent.saturating_add(a.again), std::cmp::Reverse(*address)));
+    let (address, a) = most?;
     let since = *last.get(&address)?;
     let late = end.saturating_sub(end.saturating_sub(since) / UNTIL_THE_END);
     let heard = last.into_iter().filter(|(from, at)| *from != address && *at >= late);
@@ -135,6 +152,7 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
         again: a.again,
         dropped: a.dropped,
         dropped_unknown,
+        one_client: alone && heard.is_some() && is_client(facts, address),
         heard: heard.map(|(from, _)| from.to_string()),
     })
 }

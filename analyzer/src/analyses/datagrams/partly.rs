@@ -54,6 +54,8 @@ pub struct Partly {
     pub other: Option<(SocketAddr, u64, u64)>,
     /// It serves others.
     pub serves: bool,
+    /// That place asked this program, too: so many answers went there from the first of these on, and so many before.
+    pub asks_back: (u64, u64),
 }
 
 impl Partly {
@@ -72,6 +74,20 @@ fn late(turns: &[&TurnRow]) -> Option<i64> {
         .collect();
     let slow = nearest_rank(&mut took, 90).filter(|_| took.len() >= ANSWERED)?;
     Some(slow.saturating_mul(LATE).max(LATE_NS))
+}
+
+/// What a program sent by the socket that it serves others with to the address of a place that it asks, at other ports: from a time on, and before.
+fn asks_back(facts: &Facts, (process, to): (i32, SocketAddr), from: i64) -> (u64, u64) {
+    let (mut since, mut before) = (0, 0);
+    for t in facts.udp_turns.iter().filter(|t| facts.process(t.pid) == process) {
+        let own = |s: &SocketRow| s.served || s.local.rsplit(':').next() == Some(to.port().to_string().as_str());
+        let served = facts.udp_sockets.get(t.socket as usize).is_some_and(own);
+        let went = t.whither(&facts.udp_sockets).filter(|_| served);
+        if went.is_some_and(|w| w.ip() == to.ip() && w.port() != to.port()) {
+            *(if t.start_ns >= from { &mut since } else { &mut before }) += 1;
+        }
+    }
+    (since, before)
 }
 
 /// The one with most of them, but for places of which something else tells that nobody answers there.
@@ -126,6 +142,7 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
             waited_ns: nearest_rank(&mut waited, 50)?,
             other: None,
             serves: facts.udp_sockets.iter().any(serves),
+            asks_back: asks_back(facts, (*process, *to), from),
         })
     };
     let found = by.iter().filter_map(|of_one| Some((of(of_one)?, of_one.0)));

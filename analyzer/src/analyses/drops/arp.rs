@@ -113,7 +113,7 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
     let nobodys = left_behind::neighbours(facts);
     for ((address, dev), mut entry) in entries.into_iter().filter(|(_, e)| !e.twice) {
         if nobodys.contains(&(address, dev)) {
-            left += 1;
+            left += u64::from(rows.iter().any(|r| r.dev == dev));
             continue;
         }
         if let Some((since, true, waited)) = entry.since.take() {
@@ -135,6 +135,11 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
                 silent.push((most.2, told));
             }
         }
+    }
+    // What asks by this very device in vain is known.
+    if left > 0 {
+        silent.retain(|(_, s)| rows.iter().any(|r| r.dev.text() == s.dev));
+        nobody = 0;
     }
     let others = (silent.len() as u64).saturating_sub(1);
     silent.sort_by_key(|s| std::cmp::Reverse(s.0));

@@ -7,7 +7,7 @@
 //! Measured: both, and that they go together. Inferred: that it is a queue, and which way. What waits in a queue of this host is none of it. A way that gets
 //! longer by itself makes more of a steady flow be under way: so the rate must have grown, too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
@@ -29,8 +29,8 @@ const BIN_NS: i64 = 100_000_000;
 const MUCH_IN_BIN: u64 = 12_500;
 const HALF: u64 = 2;
 const TENTH: u64 = 10;
-/// So long after much was received a queue may still hold what was behind it.
-const DRAINS: usize = 10;
+/// So many tenths of a second after much was received, itself counted, a queue may still hold what was behind it.
+const DRAINS: i64 = 11;
 /// Round trips of a remote host on each side, and of all that rose.
 const OF_A_HOST: usize = 5;
 const OF_ALL: usize = 20;
@@ -215,27 +215,43 @@ fn received(facts: &Facts, outside: &Remote, (start, end_ns): (i64, i64)) -> Loa
         Some((r.start_ns, c, u64::from(r.bytes?)))
     });
     let moved: Vec<(i64, ConnectionId, u64)> = of.filter(|m| m.2 > 0).collect();
-    let bin = |at: i64| usize::try_from(at.saturating_sub(start).max(0) / BIN_NS).unwrap_or(0);
-    let mut bins: Vec<u64> = vec![0; bin(end_ns).saturating_add(1)];
+    // Those that hold something: a recording may be long, and a damaged one says that it is.
+    let mut bins: BTreeMap<i64, u64> = BTreeMap::new();
     for (at, _, bytes) in &moved {
-        if let Some(b) = bins.get_mut(bin(*at)) {
-            *b = b.saturating_add(*bytes);
-        }
+        let bin = bins.entry(at.saturating_sub(start).max(0) / BIN_NS).or_default();
+        *bin = bin.saturating_add(*bytes);
     }
-    let most = bins.iter().copied().max().unwrap_or(0);
+    let most = bins.values().copied().max().unwrap_or(0);
     let much = |n: u64| n >= MUCH_IN_BIN.max(most / HALF);
-    let mut steps: Vec<(i64, Load)> = vec![];
-    for (nth, n) in bins.iter().enumerate() {
-        let before = bins.get(nth.saturating_sub(DRAINS)..=nth).unwrap_or_default();
-        let load = match *n {
-            n if much(n) => Load::Much,
-            _ if before.iter().all(|n| *n <= most / TENTH) => Load::None,
+    let begin = |bin: i64| start.saturating_add(bin.saturating_mul(BIN_NS));
+    let mut steps: Vec<(i64, Load)> = vec![(start, Load::None)];
+    let mut step = |at: i64, load: Load| match steps.last_mut() {
+        Some(last) if last.0 >= at => last.1 = load,
+        Some(last) if last.1 == load => {}
+        _ => steps.push((at, load)),
+    };
+    // The last that was more than next to nothing, and from when on nothing of it waits any more.
+    let mut drained: Option<i64> = None;
+    for (bin, n) in bins {
+        if let Some(over) = drained.filter(|over| *over <= bin) {
+            step(begin(over), Load::None);
+            drained = None;
+        }
+        let little = n <= most / TENTH;
+        let load = match drained {
+            _ if much(n) => Load::Much,
+            None if little => Load::None,
             _ => Load::Some,
         };
-        if steps.last().is_none_or(|l| l.1 != load) {
-            let at = i64::try_from(nth).unwrap_or(i64::MAX).saturating_mul(BIN_NS);
-            steps.push((start.saturating_add(at), load));
+        if !little {
+            drained = Some(bin.saturating_add(DRAINS));
         }
+        step(begin(bin), load);
+        let rest = if drained.is_some() { Load::Some } else { Load::None };
+        step(begin(bin.saturating_add(1)), rest);
+    }
+    if let Some(over) = drained {
+        step(begin(over), Load::None);
     }
     Loads {
         direction: Direction::Received,
@@ -283,7 +299,8 @@ fn filled(facts: &Facts, loads: &Loads, all: &[(IpAddr, Samples)], outside: &Rem
     let heavy = |c: ConnectionId| by.get(&c).is_some_and(|n| n.saturating_mul(TENTH) >= sum);
     let (mut also, mut not) = (BTreeSet::new(), BTreeSet::new());
     let (mut waited, mut own): (Sides, Sides) = Default::default();
-    for (ip, s) in all.iter().filter(|(ip, _)| outside.values().any(|o| o == ip)) {
+    let remotes: BTreeSet<IpAddr> = outside.values().copied().collect();
+    for (ip, s) in all.iter().filter(|(ip, _)| remotes.contains(ip)) {
         let mut sides: Sides = Default::default();
         for t in s.trips.iter().filter(|t| !heavy(t.connection)) {
             match loads.at(t.sent_ns) {

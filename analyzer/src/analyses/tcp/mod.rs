@@ -234,7 +234,9 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         .collect();
     let left = crate::analyses::left_behind::sockets(facts);
     let theirs = facts.retransmits.iter().filter(|r| r.err.is_none_or(|e| e == 0));
-    let left_calls = theirs.filter(|r| r.connection.is_some_and(|c| left.contains(&c))).count() as u64;
+    let left_calls = theirs
+        .filter(|r| r.connection.is_some_and(|c| left.contains(&c)))
+        .count() as u64;
     let retransmits_solid = facts.retransmits.iter().filter(|r| r.confidence.is_solid()).count() as u64;
     let segments = facts.retransmits.iter().filter_map(|r| r.segments);
     let refused = facts.connections.iter().filter_map(|c| c.retransmits_refused);

@@ -50,6 +50,7 @@ mod tests;
 mod tiny;
 mod unscaled;
 mod vanished;
+mod went_silent;
 
 pub use acks::LateAcks;
 pub use backoff::Backoff;
@@ -60,6 +61,7 @@ pub use classes::{Class, Starved};
 pub use corked::Corked;
 pub use own_line::OwnLine;
 pub use vanished::Vanished;
+pub use went_silent::WentSilent;
 
 pub use initial::{Initial, Rounds};
 pub use inside_tcp::{Inside, InsideTcp};
@@ -101,6 +103,8 @@ pub struct Transmit {
     /// Packets that were only passed on for others.
     #[serde(skip)]
     pub passed_on: u64,
+    /// Of those who speak through this host: pairs of addresses of which one sends on, and nothing comes back any more.
+    pub went_silent: Option<WentSilent>,
     /// TCP segments with payload by confidence word.
     pub by_confidence: BTreeMap<&'static str, u64>,
     /// Acknowledged segments by which event their time starts at: `sendmsg`, `write_queue`, `queue`.
@@ -211,6 +215,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         excluded: counts.excluded,
         dropped: counts.dropped,
         passed_on: passed_on::passed_on(facts),
+        went_silent: went_silent::went_silent(facts),
         others: counts.others.into_iter().map(|(k, n)| (k.word(), n)).collect(),
         by_confidence: counts.by_confidence.into_iter().map(|(c, n)| (c.word(), n)).collect(),
         blocked: blocked::blocked(facts),

@@ -43,7 +43,9 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
     if tone == Tone::Ok && !causes(a).is_empty() {
         tone = Tone::Notice;
     }
-    let silent = silence(a).map(|says| Vain { says, hurt: true });
+    // One client of several that is gone: who waits there is nobody of this recording.
+    let gone = a.silence.as_ref().is_some_and(|s| s.one_client);
+    let silent = silence(a).map(|says| Vain { says, hurt: !gone });
     for none in silent.into_iter().chain(unanswered(a)) {
         sentence = format!("{sentence} {}.", capital(&none.says));
         tone = match none.hurt {

@@ -43,6 +43,9 @@ pub(super) fn words(d: &Datagrams) -> Option<String> {
     Some(said.join("; "))
 }
 
+/// Answers that went to a place that is asked, from which it asks in turn.
+const ASKS_BACK: u64 = 10;
+
 /// `from 5.124 s to 11.532 s 92 of 240 questions of dnsmasq/26979 to 198.51.100.53:53 had no answer, ...`
 pub(super) fn partly(p: &Partly) -> String {
     let around = match p.around {
@@ -59,8 +62,16 @@ pub(super) fn partly(p: &Partly) -> String {
         true => "; who asked it may wait that long, as it serves others",
         false => "",
     };
+    let why = match p.asks_back {
+        (since, before) if since >= ASKS_BACK && since > before => format!(
+            "{} asks {} in turn ({since} answers went there from then on, {before} before): what one does not know each asks the other, a forwarding loop (inferred)",
+            p.to.ip(),
+            p.task
+        ),
+        _ => "they or their answers are lost beyond this host, or who is asked leaves them (inferred)".to_owned(),
+    };
     format!(
-        "from {} to {} {} of {} of {} to {} had no answer in {} (median){around}{other}: they or their answers are lost beyond this host, or who is asked leaves them (inferred){serves}",
+        "from {} to {} {} of {} of {} to {} had no answer in {} (median){around}{other}: {why}{serves}",
         moment(p.within_ns.0),
         moment(p.within_ns.1),
         p.unanswered,

@@ -183,7 +183,12 @@ fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
     move |g| {
         let nobodys = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
         let rate = g.finds_rate.is_some() || g.line_full.is_some();
-        let theirs = all_along(g) || sent_one_way(g) || gone(g) || ends(g) || g.unread && g.count < MANY || of_the_left_behind(g);
+        let theirs = all_along(g)
+            || sent_one_way(g)
+            || gone(g)
+            || ends(g)
+            || g.unread && g.count < MANY
+            || of_the_left_behind(g);
         nobodys || g.reason == RULES && by_rule && g.cut.is_none() || rate || theirs
     }
 }

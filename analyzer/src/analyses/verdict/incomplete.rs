@@ -238,8 +238,12 @@ pub(super) fn silence(a: &Application) -> Option<String> {
             counted(n, "packet was dropped", "packets were dropped")
         ),
     };
+    let client = match s.one_client {
+        true => " (a client of this host, one of several: switched off, or away, inferred)",
+        false => "",
+    };
     Some(format!(
-        "no TCP segment came from {} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile{dropped}",
+        "no TCP segment came from {}{client} after {:.3} s, for {}{heard}; {} and {} were sent to it meanwhile{dropped}",
         s.address,
         s.since_ns as f64 / 1e9,
         duration(s.for_ns),

@@ -306,13 +306,13 @@ pub fn answer(
         ),
         with_the_paths(
             Line {
-                names_cause: transmit.findings().is_some_and(|t| !named::causes(t).is_empty()),
+                names_cause: transmit.findings().is_some_and(passed_on::names_cause),
                 ..in_words(
                     line(
                         "transmit",
                         get(transmit).map(|t| figures(passed_on::with(t, sent::transmit(t, senders)))),
                     ),
-                    transmit.findings().map(sent::headline),
+                    transmit.findings().map(passed_on::headline),
                 )
             },
             !of_answers && transmit.findings().is_some(),

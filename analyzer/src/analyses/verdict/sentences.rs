@@ -233,7 +233,10 @@ pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
             counted(sockets, "socket", "sockets")
         )
     });
-    if let Some(said) = left.as_ref().filter(|_| t.retransmits_left_behind >= of_sockets && t.synacks == 0) {
+    if let Some(said) = left
+        .as_ref()
+        .filter(|_| t.retransmits_left_behind >= of_sockets && t.synacks == 0)
+    {
         return (Tone::Ok, format!("{said}; none by others{refused}."));
     }
     let left = left.map_or_else(String::new, |said| format!("; {said}"));

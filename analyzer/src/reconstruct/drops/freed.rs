@@ -6,6 +6,7 @@ use super::by_count;
 use super::flooded;
 use super::looked_up::Pairs;
 use super::otherhost::{self, Hindsight};
+use super::passing::Passing;
 use super::places;
 use super::reasons::{LEFT, PURGED};
 use super::repair;
@@ -62,6 +63,10 @@ impl Freed {
     pub fn left_in_sockets(&self) -> impl Iterator<Item = (SkbId, i64)> + '_ {
         let left = self.rows.iter().filter(|r| [LEFT, PURGED].contains(&r.why));
         left.filter_map(|r| Some((r.skb_id?, r.time_ns)))
+    }
+    /// Who speaks with whom through this host.
+    pub fn passing(&self) -> Vec<Passing> {
+        self.pairs.passing()
     }
     /// The rows, judged by what is known after the walk too.
     pub fn rows(mut self, known: &Hindsight<'_>) -> Vec<DropRow> {

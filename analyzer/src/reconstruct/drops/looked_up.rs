@@ -13,6 +13,7 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::passing::{OneWay, Passing};
 use crate::facts::SkbId;
 
 /// Packets of a list that are kept; the kernel's lists have 8 (net.core.gro_normal_batch), rarely 64.
@@ -41,6 +42,8 @@ pub struct Way {
 #[derive(Debug, Default)]
 struct Pair {
     looked_up: u32,
+    /// Each look-up, whosever it was.
+    way: OneWay,
     dropped: u32,
     /// Looked up before the first that was dropped.
     before: u32,
@@ -64,6 +67,37 @@ impl Pairs {
                 },
             );
         }
+    }
+
+    /// A look-up, of whichever packet.
+    fn goes(&mut self, ends: Ends, ts: i64) {
+        let room = self.0.len() < PAIRS;
+        if room || self.0.contains_key(&ends) {
+            self.0.entry(ends).or_default().way.goes(ts);
+        }
+        if let Some(back) = self.0.get_mut(&(ends.1, ends.0)) {
+            back.way.answered();
+        }
+    }
+
+    /// Those that spoke both ways, by address.
+    pub(super) fn passing(&self) -> Vec<Passing> {
+        let of = self.0.iter().filter_map(|((from, to), p)| {
+            let back = self.0.get(&(*to, *from))?;
+            Some(Passing {
+                from: *from,
+                to: *to,
+                sent: p.way.looked_up,
+                answers: back.way.looked_up,
+                since: p.way.since,
+                since_ns: p.way.since_ns,
+                last_ns: p.way.last_ns,
+                dropped: p.dropped.saturating_add(back.dropped),
+            })
+        });
+        let mut all: Vec<Passing> = of.filter(|p| p.sent > 0 && p.answers > 0).collect();
+        all.sort_by_key(|p| (p.from, p.to));
+        all
     }
 
     fn dropped(&mut self, ends: Ends) {
@@ -163,7 +197,7 @@ impl Ways {
         self.on(cpu).receives(skb, life);
     }
     /// A route, of an event with addresses as it has them.
-    pub(super) fn looks_up(&mut self, cpu: u16, iif: Option<i32>, (from, to): (Option<&[u8]>, &[u8])) {
+    pub(super) fn looks_up(&mut self, (cpu, ts): (u16, i64), iif: Option<i32>, (from, to): (Option<&[u8]>, &[u8])) {
         let Some(ends) = from.and_then(address).zip(address(to)) else {
             return;
         };
@@ -171,6 +205,7 @@ impl Ways {
         if !of.looks_up(iif, ends) {
             return;
         }
+        self.pairs.goes(ends, ts);
         // One more than there are packets: whose they were is not known.
         if of.ways.len() > of.came.len() {
             for (skb, life) in &of.came {

@@ -204,8 +204,8 @@ fn look_ups<'i>(routes: &mut Routes<Drops<'i>>, trace: &Trace<'_>) {
     routes.on::<NetifReceiveSkb<'static>>(s, |t, e, p| {
         t.ways.receives(e.cpu, p.skbaddr, t.identity.of(e.index));
     });
-    routes.on::<FibTableLookup<'static>>(s, |t, e, p| t.ways.looks_up(e.cpu, p.iif, (p.src, p.dst)));
-    routes.on::<Fib6TableLookup<'static>>(s, |t, e, p| t.ways.looks_up(e.cpu, p.iif, (p.src, p.dst)));
+    routes.on::<FibTableLookup<'static>>(s, |t, e, p| t.ways.looks_up((e.cpu, e.ts), p.iif, (p.src, p.dst)));
+    routes.on::<Fib6TableLookup<'static>>(s, |t, e, p| t.ways.looks_up((e.cpu, e.ts), p.iif, (p.src, p.dst)));
 }
 
 /// Where a datagram was for about which a message says that its port has no socket (its ports are read where UDP has them).

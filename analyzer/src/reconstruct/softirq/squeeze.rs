@@ -91,6 +91,14 @@ pub struct Counted {
 }
 
 impl Counted {
+    /// Its limits alone.
+    pub fn uncounted(self) -> Counted {
+        Counted {
+            squeezed: None,
+            dropped: None,
+            ..self
+        }
+    }
     /// From the recording's snapshots.
     pub fn of(capture: &Capture) -> Counted {
         let limits = Limits::of(capture);

@@ -46,7 +46,7 @@ fn facts() -> Facts {
     f.capture.duration_ns = 5_000 * MS;
     for n in 0..2 {
         let mut c = crate::testing::tcp::connection(n);
-        c.daddr = Some(Ipv4Addr::new(10, 0, 0, 2 + n as u8).into());
+        (c.daddr, c.sport) = (Some(Ipv4Addr::new(10, 0, 0, 2 + n as u8).into()), 40_000 + n as u16);
         f.connections.push(c);
     }
     f.tcp_samples = (0..20)
@@ -70,6 +70,7 @@ fn found(f: &Facts) -> Option<Silence> {
 fn one_host_is_silent_and_another_is_not() {
     let f = facts();
     let expect = Silence {
+        one_client: false,
         address: "10.0.0.2".into(),
         since_ns: 1_900 * MS,
         for_ns: 3_100 * MS,
@@ -155,4 +156,31 @@ fn what_is_answered_in_the_end_is_no_silence() {
     none(|f| f.retransmits.truncate(1));
     // The end came soon after.
     none(|f| f.capture.end_ns = Some(2_300 * MS));
+}
+
+/// One that called at a port at which others call, too, and whom this host asked nothing: it was switched off.
+#[test]
+fn one_client_of_several_that_is_gone_is_no_alarm() {
+    let told = |change: fn(&mut Facts)| {
+        let mut f = facts();
+        f.connections.iter_mut().for_each(|c| c.sport = 443);
+        change(&mut f);
+        let lines = crate::analyses::answer(&f).verdict;
+        let line = lines.into_iter().find(|l| l.subject == "application").unwrap();
+        (line.tone, line.headline)
+    };
+    let (tone, said) = told(|_| {});
+    let says = "no TCP segment came from 10.0.0.2 (a client of this host, one of several: switched off, or away, inferred) after 1.900 s";
+    assert!(tone == Tone::Notice && said.starts_with(says), "{tone:?} {said}");
+    // Two of them; or the port is its own.
+    let two = told(|f| {
+        let mut c = crate::testing::tcp::connection(2);
+        (c.daddr, c.sport) = (Some(Ipv4Addr::new(10, 0, 0, 4).into()), 443);
+        f.connections.push(c);
+        f.tcp_samples.insert(1, came(2, 100));
+        f.tx.extend([sent(2, 2_000), sent(2, 3_000)]);
+        f.retransmits.extend([again(2, 2_500), again(2, 3_600)]);
+    });
+    assert_eq!(two.0, Tone::Bad);
+    assert_eq!(told(|f| f.connections[0].sport = 50_000).0, Tone::Bad);
 }

@@ -53,6 +53,7 @@ fn a_part_without_an_answer_for_a_time_is_told() {
         // Those of the last two seconds are asked behind.
         other: Some(("203.0.113.53:53".parse().unwrap(), 19, 19)),
         serves: true,
+        asks_back: (0, 0),
     };
     assert_eq!(partly(&f), Some(expect));
     let a = answer(&f);
@@ -106,4 +107,25 @@ fn what_had_no_time_or_is_told_elsewhere_is_not() {
         !vain || kept < 10
     });
     assert_eq!(partly(&f), None);
+}
+
+/// The place asks the program in turn, by the address that it is asked at: both forward to each other what neither knows.
+#[test]
+fn who_is_asked_and_asks_in_turn_makes_a_loop() {
+    let mut f = facts(2_000);
+    for n in 0..40i64 {
+        let t = turn(&mut f, 0, 7, 0, (5_000 + n * 100) * MS + 7);
+        (t.to, t.there) = (Some(format!("198.51.100.53:{}", 40_000 + n).parse().unwrap()), None);
+        answered(t, MS);
+    }
+    f.udp_turns.sort_by_key(|t| t.start_ns);
+    assert_eq!(partly(&f).map(|p| p.asks_back), Some((39, 1)));
+    let a = answer(&f);
+    let line = super::line(&a);
+    let says = "had meanwhile: 198.51.100.53 asks dnsmasq/7 in turn (39 answers went there from then on, 1 before): what one does not know each asks the other, a forwarding loop (inferred); who asked";
+    assert!(
+        line.sentence.contains(says) && line.headline.contains(says),
+        "{}",
+        line.sentence
+    );
 }

@@ -74,6 +74,7 @@ fn who_was_not_resolved_meanwhile_is_told() {
         to_ns: Some(9 * S),
     };
     let expect = Arp {
+        left_behind: 0,
         frames: 7,
         silent: Some(silent),
         others: 1,

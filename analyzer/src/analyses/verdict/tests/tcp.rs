@@ -5,6 +5,8 @@ use super::*;
 #[test]
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
+        left_behind: 0,
+        retransmits_left_behind: 0,
         needless: None,
         reordered: 0,
         synacks: 0,

@@ -22,7 +22,7 @@ fn receives(w: &mut Ways, skb: u64) {
 
 fn looks_up(w: &mut Ways, iif: Option<i32>, n: u8) {
     let (from, to) = bytes(way(n));
-    w.looks_up(0, iif, (Some(&from), &to));
+    w.looks_up((0, 0), iif, (Some(&from), &to));
 }
 
 fn drops(w: &mut Ways, skb: u64) -> Option<Ends> {
@@ -80,7 +80,7 @@ fn the_way_back_is_no_packet() {
     let both = |w: &mut Ways, n: u8| {
         looks_up(w, Some(4), n);
         let (from, to) = bytes(way(n));
-        w.looks_up(0, Some(5), (Some(&to), &from));
+        w.looks_up((0, 0), Some(5), (Some(&to), &from));
     };
     receives(&mut w, 1);
     both(&mut w, 1);
@@ -175,4 +175,32 @@ fn whom_a_gateway_drops_is_whom_stopwatches_say() {
         .max_by_key(|(found, all)| (*found, std::cmp::Reverse(*all)))
         .unwrap();
     assert!(found >= 9 && found == all, "{found} of {all}");
+}
+
+/// What goes on without an answer is counted from the last that came back; each look-up counts, also of packets in lists.
+#[test]
+fn what_goes_on_since_the_last_answer_is_counted() {
+    let mut w = Ways::default();
+    let mut goes = |ts: i64, (from, to): Ends| {
+        w.receives(0, ts as u64, None);
+        w.receives(0, ts as u64 + 1, None);
+        let (from, to) = bytes((from, to));
+        w.looks_up((0, ts), Some(4), (Some(&from), &to));
+    };
+    let back = |(a, b): Ends| (b, a);
+    for ts in [100, 200] {
+        goes(ts, way(1));
+        goes(ts + 10, back(way(1)));
+    }
+    for ts in [300, 400, 500] {
+        goes(ts, way(1));
+    }
+    goes(600, way(2));
+    let of = w.pairs.passing();
+    let got: Vec<_> = of
+        .iter()
+        .map(|p| (p.from, p.sent, p.answers, p.since, p.since_ns, p.last_ns))
+        .collect();
+    let (a, b) = way(1);
+    assert_eq!(got, [(a, 5, 2, 3, 300, 500), (b, 2, 5, 0, 210, 210)]);
 }
