@@ -10,10 +10,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
+use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::snapshots::field;
 
 /// A neighbour fails so long before its packets are sent again, at most: all in one timer, ns.
 const AT_ONCE_NS: i64 = 1_000_000;
+/// Sockets of a list, and namespaces, from which the recorder leaves some out.
+const LISTED: usize = 10_000;
+const SPACES: usize = 64;
 /// Failures of an entry from which it is of these.
 const TWICE: usize = 2;
 /// NUD_FAILED (include/net/neighbour.h).
@@ -23,10 +27,18 @@ const FAILED: u8 = 0x20;
 pub(crate) fn sockets(facts: &Facts) -> FxHashSet<ConnectionId> {
     let listed =
         |r: &crate::snapshots::tables::SnapshotRow| r.what == "sockets" && r.start && field(&r.line, "state").is_some();
-    let known = facts.capture.flight.is_none() && facts.gaps.is_empty() && facts.snapshots.iter().any(listed);
+    let lists = || facts.snapshots.iter().filter(|r| r.what == "sockets" && r.start);
+    // Lists that are cut leave live ones out.
+    let spaces: FxHashSet<Option<u64>> = lists().map(|r| r.netns).collect();
+    let whole = lists().all(|r| !r.line.starts_with('#')) && lists().count() < LISTED && spaces.len() < SPACES;
+    let known = facts.capture.flight.is_none() && facts.gaps.is_empty() && whole && facts.snapshots.iter().any(listed);
+    // What is just being opened is younger than its list.
+    let opening = facts.retransmits.iter().filter(|r| r.class == RetransmitClass::Syn);
+    let opening: FxHashSet<ConnectionId> = opening.filter_map(|r| r.connection).collect();
     let of = facts.connections.iter().filter(|_| known);
     let nobodys = of.filter(|c| c.born.is_none() && c.cookie.is_none() && c.pid == 0 && c.task.text().is_empty());
-    let silent = nobodys.filter(|c| c.samples == 0 && c.bytes_in == 0 && c.retransmits.is_some_and(|n| n > 0));
+    let silent = nobodys.filter(|c| !opening.contains(&c.connection));
+    let silent = silent.filter(|c| c.samples == 0 && c.bytes_in == 0 && c.retransmits.is_some_and(|n| n > 0));
     silent.map(|c| c.connection).collect()
 }
 
@@ -38,14 +50,15 @@ pub(super) fn neighbours(facts: &Facts) -> FxHashSet<(IpAddr, Name)> {
         let rows = facts.retransmits.iter();
         again.extend(rows.map(|r| (r.time_ns, r.connection.is_some_and(|c| of.contains(&c)))));
     }
+    // Of those before each, how many are others'.
+    let mut others: Vec<usize> = vec![0];
+    for (_, own) in &again {
+        others.push(others.last().copied().unwrap_or(0) + usize::from(!own));
+    }
     let theirs = |failed: i64| {
         let from = again.partition_point(|(t, _)| *t < failed);
-        let near = again.iter().skip(from).take_while(|(t, _)| *t - failed <= AT_ONCE_NS);
-        let (mut some, mut all) = (false, true);
-        for (_, own) in near {
-            (some, all) = (true, all && *own);
-        }
-        some && all
+        let to = again.partition_point(|(t, _)| *t <= failed.saturating_add(AT_ONCE_NS));
+        to > from && others.get(from) == others.get(to)
     };
     // Failures, and whether all are theirs.
     let mut entries: FxHashMap<(IpAddr, Name), (usize, bool)> = FxHashMap::default();
@@ -64,7 +77,7 @@ pub(super) fn neighbours(facts: &Facts) -> FxHashSet<(IpAddr, Name)> {
 mod tests {
     use super::*;
     use crate::analyses::verdict::Tone;
-    use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
+    use crate::reconstruct::tcp::tables::RetransmitRow;
     use crate::snapshots::tables::SnapshotRow;
 
     const S: i64 = 1_000_000_000;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -17,6 +17,8 @@ use crate::reconstruct::transmit::tables::TxKind;
 const LEAST_NS: i64 = 500_000_000;
 /// A host heard in the last of so many parts of it was heard until the end.
 const UNTIL_THE_END: i64 = 10;
+/// Others that call at its ports from which it is one of many.
+const CALLERS: usize = 4;
 /// Fewest segments sent again in it.
 const AGAIN: u64 = 2;
 
@@ -50,8 +52,12 @@ fn is_client(facts: &Facts, address: IpAddr) -> bool {
     let asked = facts.opens.iter().any(|o| o.to.is_some_and(|to| is(&to.0)));
     let (theirs, others): (Vec<&ConnectionRow>, Vec<&ConnectionRow>) =
         facts.connections.iter().partition(|c| c.daddr.is_some_and(|a| is(&a)));
-    let called: FxHashSet<u16> = others.iter().filter(|c| c.daddr.is_some()).map(|c| c.sport).collect();
-    !asked && theirs.iter().all(|c| called.contains(&c.sport))
+    let mut callers: FxHashMap<u16, FxHashSet<IpAddr>> = FxHashMap::default();
+    for (c, from) in others.iter().filter_map(|c| Some((c, c.daddr?))) {
+        callers.entry(c.sport).or_default().insert(from.to_canonical());
+    }
+    let many = |port: u16| callers.get(&port).is_some_and(|of| of.len() >= CALLERS);
+    !asked && theirs.iter().all(|c| many(c.sport))
 }
 
 /// What was sent to an address after the last packet from it.

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 
 use rustc_hash::FxHashSet;
 
@@ -54,7 +55,7 @@ pub struct Partly {
     pub other: Option<(SocketAddr, u64, u64)>,
     /// It serves others.
     pub serves: bool,
-    /// That place asked this program, too: so many answers went there from the first of these on, and so many before.
+    /// That place asked this program, too: so many answers went there between the first and the last of these, and so many before, in as long a time.
     pub asks_back: (u64, u64),
 }
 
@@ -76,18 +77,26 @@ fn late(turns: &[&TurnRow]) -> Option<i64> {
     Some(slow.saturating_mul(LATE).max(LATE_NS))
 }
 
-/// What a program sent by the socket that it serves others with to the address of a place that it asks, at other ports: from a time on, and before.
-fn asks_back(facts: &Facts, (process, to): (i32, SocketAddr), from: i64) -> (u64, u64) {
-    let (mut since, mut before) = (0, 0);
+/// What a program sent by the socket that it serves others with to the address of a place that it asks, at other ports: in a time, and in as long a time before.
+fn asks_back(facts: &Facts, (process, to): (i32, SocketAddr), within: RangeInclusive<i64>) -> (u64, u64) {
+    let (mut since, mut before, mut early) = (0, 0u64, 0i64);
+    let port = to.port().to_string();
     for t in facts.udp_turns.iter().filter(|t| facts.process(t.pid) == process) {
-        let own = |s: &SocketRow| s.served || s.local.rsplit(':').next() == Some(to.port().to_string().as_str());
+        let own = |s: &SocketRow| s.served || s.local.rsplit(':').next() == Some(port.as_str());
         let served = facts.udp_sockets.get(t.socket as usize).is_some_and(own);
         let went = t.whither(&facts.udp_sockets).filter(|_| served);
         if went.is_some_and(|w| w.ip() == to.ip() && w.port() != to.port()) {
-            *(if t.start_ns >= from { &mut since } else { &mut before }) += 1;
+            match within.contains(&t.start_ns) {
+                true => since += 1,
+                false if t.start_ns < *within.start() => before += 1,
+                false => {}
+            }
         }
     }
-    (since, before)
+    // As if it had lasted as long.
+    early = early.max(within.start().saturating_sub(facts.capture.start_ns.unwrap_or(0)));
+    let long = within.end().saturating_sub(*within.start());
+    (since, (before as f64 * long as f64 / early.max(1) as f64).ceil() as u64)
 }
 
 /// The one with most of them, but for places of which something else tells that nobody answers there.
@@ -142,7 +151,7 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
             waited_ns: nearest_rank(&mut waited, 50)?,
             other: None,
             serves: facts.udp_sockets.iter().any(serves),
-            asks_back: asks_back(facts, (*process, *to), from),
+            asks_back: (0, 0),
         })
     };
     let found = by.iter().filter_map(|of_one| Some((of(of_one)?, of_one.0)));
@@ -155,6 +164,7 @@ pub(super) fn partly(facts: &Facts, told: &FxHashSet<String>) -> Option<Partly> 
         (n, had, other)
     });
     let other = others.max_by_key(|(n, had, other)| (*n, *had, std::cmp::Reverse(**other)));
+    found.asks_back = asks_back(facts, (*process, *to), within);
     found.other = other.filter(|(n, ..)| *n > 0).map(|(n, had, to)| (*to, had, n));
     Some(found)
 }

@@ -109,7 +109,8 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
         begins && within
     };
     let mut silent: Vec<(u64, Silent)> = vec![];
-    let (mut nobody, mut left) = (0, 0);
+    // Of all devices, and of those by which the frames went.
+    let (mut nobody, mut nobody_there, mut left) = (0, 0, 0);
     let nobodys = left_behind::neighbours(facts);
     for ((address, dev), mut entry) in entries.into_iter().filter(|(_, e)| !e.twice) {
         if nobodys.contains(&(address, dev)) {
@@ -121,7 +122,11 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
         }
         let mut of = entry.spells.into_iter().filter(meanwhile);
         match entry.answered {
-            false => nobody += u64::from(of.next().is_some()),
+            false => {
+                let one = u64::from(of.next().is_some());
+                nobody += one;
+                nobody_there += one * u64::from(rows.iter().any(|r| r.dev == dev));
+            }
             true => {
                 let Some(most) = of.max_by_key(|s| s.2) else {
                     continue;
@@ -139,7 +144,7 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
     // What asks by this very device in vain is known.
     if left > 0 {
         silent.retain(|(_, s)| rows.iter().any(|r| r.dev.text() == s.dev));
-        nobody = 0;
+        nobody = nobody_there;
     }
     let others = (silent.len() as u64).saturating_sub(1);
     silent.sort_by_key(|s| std::cmp::Reverse(s.0));

@@ -7,6 +7,8 @@
 //! Needs `skbs`, `hops`, `drops`. Of lives that were born at reception; what is for the host itself is not among them: neither queued nor, here, dropped. No addresses
 //! are needed, so it tells of bridged packets, which no route is looked up for. Must not count ARP, which such rules let through.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Facts, SkbId};
@@ -20,6 +22,9 @@ const MANY: usize = 20;
 const FEW: usize = 20;
 /// They are dropped at least at this part of the rate at which they went on.
 const RATE: f64 = 0.1;
+/// Until they are dropped they go on: nothing is quiet for longer, ns, or for so many of its intervals.
+const QUIET_NS: i64 = 1_000_000_000;
+const INTERVALS: i64 = 10;
 /// Of a group at least so many in five.
 const MOST: u64 = 4;
 /// ARP without a link-layer header, and as short frames are filled up.
@@ -42,6 +47,10 @@ pub struct Cut {
 }
 
 impl Cut {
+    /// Both began at one time.
+    pub fn near(&self, other: &Cut) -> bool {
+        self.since_ns.abs_diff(other.since_ns) <= QUIET_NS.unsigned_abs()
+    }
     /// Of both.
     pub fn and(mut self, other: &Cut) -> Cut {
         for dev in &other.devices {
@@ -86,10 +95,16 @@ fn of_device(passed: &[i64], dropped: &[i64], (start, end): (i64, i64)) -> Optio
         let later = passed.len() - before;
         let n = dropped.len() - dropped.partition_point(|t| *t < from);
         let early = dropped.len() - n;
+        // It went on until then.
+        let quiet = passed
+            .get(before.wrapping_sub(1))
+            .map_or(i64::MAX, |last| from.saturating_sub(*last));
+        let each = from.saturating_sub(start) / (before.max(1) as i64);
+        let until = quiet <= QUIET_NS.max(each.saturating_mul(INTERVALS));
         let few = later * FEW <= n && early * FEW <= before;
         let rate = |n: usize, ns: i64| n as f64 / ns.max(1) as f64;
         let steady = rate(n, end.saturating_sub(from)) >= RATE * rate(before, from.saturating_sub(start));
-        (before >= MANY && n >= MANY && few && steady).then_some((from, [n, before, later]))
+        (before >= MANY && n >= MANY && few && steady && until).then_some((from, [n, before, later]))
     };
     let last = passed.last()?;
     let after_last = dropped.get(dropped.partition_point(|t| t <= last));
@@ -100,7 +115,11 @@ fn of_device(passed: &[i64], dropped: &[i64], (start, end): (i64, i64)) -> Optio
 pub(super) fn cut(facts: &Facts, passed: &Passed, rows: &[&DropRow]) -> Option<Cut> {
     let within = (facts.capture.start_ns?, facts.capture.end_ns?);
     let mut by: FxHashMap<Name, Vec<i64>> = FxHashMap::default();
-    for r in rows.iter().filter(|r| r.protocol != ETH_P_ARP) {
+    // For an address of this host, or of many, it was not to be passed on.
+    let own =
+        |a: IpAddr| a.is_multicast() || a == IpAddr::V4(Ipv4Addr::BROADCAST) || facts.spaces.of_address(a).is_some();
+    let onward = |r: &&&DropRow| r.protocol != ETH_P_ARP && !r.way.is_some_and(|w| own(w.to));
+    for r in rows.iter().filter(onward) {
         if let Some(l) = r.skb_id.and_then(|skb| came(facts, skb)) {
             by.entry(l.dev).or_default().push(r.time_ns);
         }
@@ -123,6 +142,6 @@ pub(super) fn cut(facts: &Facts, passed: &Passed, rows: &[&DropRow]) -> Option<C
             later: later as u64,
         })
     });
-    let all = each.reduce(|all, one| all.and(&one))?;
+    let all = each.reduce(|all, one| if all.near(&one) { all.and(&one) } else { all })?;
     (all.dropped.saturating_mul(5) >= (rows.len() as u64).saturating_mul(MOST)).then_some(all)
 }

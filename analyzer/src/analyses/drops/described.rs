@@ -45,7 +45,9 @@ fn refused_by(facts: &Facts, group: &Group, rows: &[&DropRow]) -> Option<(String
 /// No program read a packet of a tap or TUN device.
 fn unread(facts: &Facts, dev: &str) -> bool {
     let mut of = facts.by_program.iter().filter(|p| p.dev.text() == dev);
-    !dev.is_empty() && of.all(|p| p.took.packets == 0)
+    // Reads are told by the frees of what was read.
+    let told = facts.gaps.is_empty() && facts.capture.recorded("skb:consume_skb");
+    told && !dev.is_empty() && of.all(|p| p.took.packets == 0)
 }
 
 /// What is looked up once for all groups.
@@ -169,7 +171,10 @@ impl Described<'_> {
             let passed = self.passed.get_or_insert_with(|| cut::Passed::of(facts));
             group.cut = cut::cut(facts, passed, &rows);
         }
-        group.unread = group.reason == reasons::RING_FULL && !group.several && unread(facts, &group.dev);
+        group.unread = group.reason == reasons::RING_FULL
+            && group.location.starts_with("tun_")
+            && !group.several
+            && unread(facts, &group.dev);
         group.arp = arp::arp(facts, &rows);
         group.steady = steady::steady(facts, group, &rows);
         group.same_mac = same_mac::same_mac(facts, &rows).filter(|_| group.reason == same_mac::NOT_MINE);

@@ -123,6 +123,16 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
         }
     }
     let ports = at_ports(facts);
+    let mut listeners: FxHashMap<(u64, u16), u64> = FxHashMap::default();
+    for ((netns, _), of) in &by {
+        let src = of
+            .iter()
+            .flatten()
+            .find_map(|(_, line)| field(line, "src")?.rsplit(':').next()?.parse().ok());
+        if let Some(port) = src {
+            *listeners.entry((*netns, port)).or_default() += 1;
+        }
+    }
     let with_cookies = facts.connections.iter().filter_map(|c| Some((c.cookie?, c.first_ns)));
     let began: FxHashMap<u64, i64> = with_cookies.collect();
     let mut all: Vec<Piled> = by
@@ -138,7 +148,10 @@ pub(super) fn piled(facts: &Facts) -> Vec<Piled> {
             let taken = taken.saturating_add(before).saturating_sub(after);
             let each = facts.capture.duration_ns.max(0) as f64 / taken.max(1) as f64;
             let long = before.min(after) >= MANY && before.min(after) as f64 * each >= WAIT_NS;
-            let there = ports.get(&(netns, port));
+            // Of several that listen at a port it is not known whose queue a connection is in.
+            let there = ports
+                .get(&(netns, port))
+                .filter(|_| listeners.get(&(netns, port)) == Some(&1));
             let waits = there.and_then(|p| waits(facts, &began, p, after)).unwrap_or_default();
             let first = waits.first().copied();
             let since = first >= Some(FIRST_NS) && waits.get(waits.len() / 2).copied() >= Some(MIDDLE_NS);

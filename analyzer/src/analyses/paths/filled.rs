@@ -12,7 +12,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::samples::Samples;
+use super::samples::{Samples, Trip};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::to_words;
 use crate::reconstruct::transmit::tables::TxKind;
@@ -39,6 +39,8 @@ const CLEAR: f64 = 0.8;
 /// Rose so many times, and by so much, ns.
 const TIMES: i64 = 4;
 const BY_NS: i64 = 10_000_000;
+/// Longest time for which Linux delays an ACK, ns.
+const DELAYED_ACK_NS: i64 = 45_000_000;
 /// Bytes a second grew so many times.
 const GREW: f64 = 3.0;
 /// Gaps in what was under way that are none, ns.
@@ -297,12 +299,21 @@ fn filled(facts: &Facts, loads: &Loads, all: &[(IpAddr, Samples)], outside: &Rem
     }
     let sum: u64 = by.values().fold(0, |sum, n| sum.saturating_add(*n));
     let heavy = |c: ConnectionId| by.get(&c).is_some_and(|n| n.saturating_mul(TENTH) >= sum);
-    let (mut also, mut not) = (BTreeSet::new(), BTreeSet::new());
+    let (mut also, mut not): (Vec<IpAddr>, Vec<IpAddr>) = Default::default();
+    // Round trips of what fills it.
+    let mut bulk: Vec<i64> = vec![];
     let (mut waited, mut own): (Sides, Sides) = Default::default();
     let remotes: BTreeSet<IpAddr> = outside.values().copied().collect();
     for (ip, s) in all.iter().filter(|(ip, _)| remotes.contains(ip)) {
         let mut sides: Sides = Default::default();
-        for t in s.trips.iter().filter(|t| !heavy(t.connection)) {
+        let (theirs, others): (Vec<&Trip>, Vec<&Trip>) = s.trips.iter().partition(|t| heavy(t.connection));
+        bulk.extend(
+            theirs
+                .iter()
+                .filter(|t| loads.at(t.sent_ns) == Load::Much)
+                .map(|t| t.ns),
+        );
+        for t in others {
             match loads.at(t.sent_ns) {
                 Load::Much => sides.1.push(t.ns),
                 Load::None => sides.0.push(t.ns),
@@ -310,12 +321,12 @@ fn filled(facts: &Facts, loads: &Loads, all: &[(IpAddr, Samples)], outside: &Rem
             }
         }
         match rose(&sides) {
-            Some(true) => also.insert(*ip),
-            Some(false) => not.insert(*ip),
+            Some(true) => also.push(*ip),
+            Some(false) => {
+                not.push(*ip);
+                continue;
+            }
             None => continue,
-        };
-        if not.contains(ip) {
-            continue;
         }
         waited.0.extend(sides.0);
         waited.1.extend(sides.1);
@@ -332,8 +343,11 @@ fn filled(facts: &Facts, loads: &Loads, all: &[(IpAddr, Samples)], outside: &Rem
     let enough = waited.0.len() >= OF_ALL && waited.1.len() >= OF_ALL && clear(&waited, (low_ns, high_ns));
     let rise = high_ns.saturating_sub(low_ns);
     let here = median(&own.1).is_some_and(|ns| ns >= rise / PART);
+    // One alone may delay its ACKs then.
+    let delayed = also.len() < 2 && rise <= DELAYED_ACK_NS;
+    let itself = loads.direction == Direction::Received || median(&bulk).is_some_and(|ns| ns >= rise / 2);
     // Where some others did not, more did.
-    if !enough || here || not.len() >= also.len() {
+    if !enough || here || delayed || !itself || not.len() >= also.len() {
         return None;
     }
     // Of equals the first, whatever its address: a redacted recording has others.

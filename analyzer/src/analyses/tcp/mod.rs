@@ -19,11 +19,13 @@ use crate::counters::tables::{risen, risen_at_least};
 use crate::facts::Facts;
 
 mod backlogs;
+mod lossy;
 mod sawtooth;
 #[cfg(test)]
 mod tests;
 
 pub use backlogs::Backlog;
+pub use lossy::{Lossy, Uneven};
 pub use sawtooth::{Reduction, Sawtooth, Segment};
 
 /// Shortest silence that breaks a line, ns.
@@ -95,6 +97,8 @@ pub struct Tcp {
     pub retransmits_left_behind: u64,
     /// Sockets that made them.
     pub left_behind: u64,
+    /// Remote hosts to which nearly all of the calls were, where hardly any were to others.
+    pub uneven: Option<Uneven>,
     /// Of the calls: SYN-ACKs, which listening sockets send; none of `connections` did.
     pub synacks: u64,
     /// Calls whose class is certain or strong.
@@ -251,6 +255,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         retransmits_solid,
         retransmits_left_behind: left_calls,
         left_behind: left.len() as u64,
+        uneven: lossy::uneven(facts),
         timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
         needless: risen_at_least(&facts.counters, &["TcpExtTCPDSACKRecv"]).map(|told| {
             let dubious = risen_at_least(&facts.counters, &["TcpExtTCPDSACKIgnoredDubious"]);

@@ -19,6 +19,10 @@ const SINCE: u32 = 3;
 const ANSWERED: u32 = 5;
 /// From the first of those since to the last, at least, ns.
 const LASTS_NS: i64 = 1_000_000_000;
+/// What began within so long began together: each is seen with its next packet, ns.
+const TOGETHER_NS: i64 = 2_500_000_000;
+/// They are one in so many of those that have answers.
+const PART: u64 = 10;
 /// Addresses that are named.
 const NAMED: usize = 3;
 /// Packets by a device from which its having begun or ended is told, and one in so many may be otherwise.
@@ -55,7 +59,9 @@ impl WentSilent {
     /// More than one host that was switched off.
     pub fn wrong(&self) -> bool {
         let ends = self.silent.len() as u64 + self.others;
-        self.pairs >= PAIRS && (ends >= ENDS || self.askers >= ASKERS)
+        self.pairs >= PAIRS
+            && self.pairs.saturating_mul(PART) >= self.answered
+            && (ends >= ENDS || self.askers >= ASKERS)
     }
 }
 
@@ -69,13 +75,19 @@ fn silent(p: &&Passing) -> bool {
 /// All of them.
 pub(super) fn went_silent(facts: &Facts) -> Option<WentSilent> {
     let start = facts.capture.start_ns?;
-    let of: Vec<&Passing> = facts
+    let mut of: Vec<&Passing> = facts
         .passing
         .iter()
         .filter(|_| facts.gaps.is_empty())
         .filter(silent)
         .collect();
-    let since = of.iter().map(|p| p.since_ns).min()?;
+    // Those that began together: hosts that are switched off one by one have nothing to do with each other.
+    of.sort_by_key(|p| p.since_ns);
+    let near = |from: i64| of.partition_point(|p| p.since_ns <= from.saturating_add(TOGETHER_NS));
+    let runs = of.iter().enumerate().map(|(nth, p)| (nth, near(p.since_ns)));
+    let (from, to) = runs.max_by_key(|(nth, to)| (to - nth, std::cmp::Reverse(*nth)))?;
+    let of: Vec<&Passing> = of.get(from..to).unwrap_or_default().to_vec();
+    let since = of.first()?.since_ns;
     let mut ends: BTreeMap<IpAddr, (u64, i64)> = BTreeMap::new();
     let mut askers: BTreeSet<IpAddr> = BTreeSet::new();
     for p in &of {
@@ -138,7 +150,7 @@ fn default_routes(facts: &Facts) -> Option<(String, String)> {
     };
     let came: BTreeMap<(u64, bool), String> = of(false, true).collect();
     let mut went = of(true, false);
-    went.find_map(|(key, words)| Some((words, came.get(&key)?.clone())))
+    went.find_map(|(key, words)| Some((words.clone(), came.get(&key).filter(|c| **c != words)?.clone())))
 }
 
 /// `via 10.18.1.1 dev h18t1`

@@ -74,7 +74,10 @@ pub(super) fn with(mut line: Line, f: &Filled) -> Line {
         Tone::Bad => format!("{said}; {}", line.headline),
         _ => said,
     };
-    line.tone = if hurts { Tone::Bad } else { Tone::Notice };
-    line.names_cause = true;
+    if hurts {
+        (line.tone, line.names_cause) = (Tone::Bad, true);
+    } else if line.tone != Tone::Bad {
+        line.tone = Tone::Notice;
+    }
     line
 }

@@ -187,7 +187,7 @@ fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
             || sent_one_way(g)
             || gone(g)
             || ends(g)
-            || g.unread && g.count < MANY
+            || g.unread && g.count < MANY && g.owned == 0 && whole(g)
             || of_the_left_behind(g);
         nobodys || g.reason == RULES && by_rule && g.cut.is_none() || rate || theirs
     }

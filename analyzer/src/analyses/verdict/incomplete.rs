@@ -239,7 +239,7 @@ pub(super) fn silence(a: &Application) -> Option<String> {
         ),
     };
     let client = match s.one_client {
-        true => " (a client of this host, one of several: switched off, or away, inferred)",
+        true => " (a client of this host, one of several: switched off, away, or the way to it is broken, inferred)",
         false => "",
     };
     Some(format!(

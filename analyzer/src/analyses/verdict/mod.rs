@@ -62,6 +62,7 @@ mod limited;
 mod line;
 mod listens;
 mod long_work;
+mod lossy;
 mod lost;
 mod named;
 mod naps;

@@ -52,7 +52,7 @@ fn silent(w: &WentSilent) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "from {} on {} of addresses that had spoken through this host have no answer any more, from {}, to {} that went on at least{others}: these, or their answers, are lost beyond this host, or who should answer is gone (inferred){routes}",
+        "from {} on {} of addresses that had spoken through this host have no answer any more, from {}, to {} that went on at least{others}: these, or their answers, are lost beyond this host, come back by another way, or who should answer is gone (inferred){routes}",
         moment(w.since_ns),
         counted(w.pairs, "pair", "pairs"),
         listed(&ends),

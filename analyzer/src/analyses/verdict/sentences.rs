@@ -1,6 +1,6 @@
 //! The fixed list of verdict sentences: all but those of the two ledgers.
 
-use super::Tone;
+use super::{Tone, lossy};
 use crate::analyses::counters::Counters;
 use crate::analyses::quality::{self, Level, Quality};
 use crate::analyses::tcp::Tcp;
@@ -197,7 +197,12 @@ pub(super) fn the_card(counters: Option<&Counters>) -> Option<String> {
     ))
 }
 
+/// Where they are lost first, if that is anywhere.
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
+    lossy::with(t.uneven.as_ref(), of_all(t))
+}
+
+fn of_all(t: &Tcp) -> (Tone, String) {
     let n = t.calls();
     let sockets = t.connections.len();
     // Nothing of these left this host: they say nothing of the network.

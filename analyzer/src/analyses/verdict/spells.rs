@@ -62,7 +62,9 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     (one, other) => one.or_else(|| other.clone()),
                 };
                 a.cut = match (a.cut.take(), &g.cut) {
-                    (Some(one), Some(other)) => Some(one.and(other)),
+                    // Of two times the one of most.
+                    (Some(one), Some(other)) if one.near(other) => Some(one.and(other)),
+                    (Some(one), Some(other)) if other.dropped > one.dropped => Some(other.clone()),
                     (one, other) => one.or_else(|| other.clone()),
                 };
                 a.steady = match (a.steady.take(), &g.steady) {

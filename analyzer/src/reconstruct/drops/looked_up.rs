@@ -51,7 +51,7 @@ struct Pair {
 
 /// Pairs of addresses, and what became of their packets.
 #[derive(Debug, Default)]
-pub(super) struct Pairs(FxHashMap<Ends, Pair>);
+pub(super) struct Pairs(FxHashMap<Ends, Pair>, FxHashMap<IpAddr, i64>);
 
 impl Pairs {
     fn looked_up(&mut self, ends: Ends) {
@@ -80,7 +80,16 @@ impl Pairs {
         }
     }
 
-    /// Those that spoke both ways, by address.
+    /// Packets for these may have gone on without a look-up: whose they were is not known.
+    fn unseen(&mut self, to: impl Iterator<Item = (IpAddr, i64)>) {
+        for (to, ts) in to {
+            if self.1.len() < PAIRS || self.1.contains_key(&to) {
+                self.1.insert(to, ts);
+            }
+        }
+    }
+
+    /// Those that spoke both ways, by address. To whom packets went of which no look-up tells may have had its answer.
     pub(super) fn passing(&self) -> Vec<Passing> {
         let of = self.0.iter().filter_map(|((from, to), p)| {
             let back = self.0.get(&(*to, *from))?;
@@ -89,7 +98,10 @@ impl Pairs {
                 to: *to,
                 sent: p.way.looked_up,
                 answers: back.way.looked_up,
-                since: p.way.since,
+                since: match self.1.get(from) {
+                    Some(at) if *at >= p.way.since_ns => 0,
+                    _ => p.way.since,
+                },
                 since_ns: p.way.since_ns,
                 last_ns: p.way.last_ns,
                 dropped: p.dropped.saturating_add(back.dropped),
@@ -124,6 +136,8 @@ pub(super) struct LookedUp {
     listed: FxHashSet<u64>,
     came: Vec<Came>,
     ways: Vec<Ends>,
+    /// The last look-up.
+    at: i64,
 }
 
 /// A packet by its address, and its life.
@@ -136,6 +150,12 @@ impl LookedUp {
             self.listed.clear();
         }
         self.listed.insert(skb);
+    }
+
+    /// Where packets of a list went for which no route was looked up, as another before them went there, too, and when that was.
+    fn unseen(&self) -> impl Iterator<Item = (IpAddr, i64)> + '_ {
+        let some = self.came.len() > self.ways.len();
+        self.ways.iter().filter(move |_| some).map(|w| (w.1, self.at))
     }
 
     /// It is received.
@@ -194,7 +214,9 @@ impl Ways {
         if self.of.get(&skb).is_some_and(|of| of.0 != life) {
             self.of.remove(&skb);
         }
-        self.on(cpu).receives(skb, life);
+        let of = self.cpus.entry(cpu).or_default();
+        self.pairs.unseen(of.unseen());
+        of.receives(skb, life);
     }
     /// A route, of an event with addresses as it has them.
     pub(super) fn looks_up(&mut self, (cpu, ts): (u16, i64), iif: Option<i32>, (from, to): (Option<&[u8]>, &[u8])) {
@@ -205,6 +227,7 @@ impl Ways {
         if !of.looks_up(iif, ends) {
             return;
         }
+        of.at = ts;
         self.pairs.goes(ends, ts);
         // One more than there are packets: whose they were is not known.
         if of.ways.len() > of.came.len() {

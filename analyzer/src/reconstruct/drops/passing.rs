@@ -4,7 +4,8 @@
 //! a > b   x  x  x  x  x  x   x   x    x       since the last b > a: 4, the first of them here
 //! b > a    x  x  x  x  x           ^
 //! ```
-//! Each look-up is a packet's (of packets in lists some have none), so that the counts are least numbers, and that there is none for long is certain. No ports are
+//! Each look-up is a packet's, so that the counts are least numbers: of packets in a list the next to the same address needs none. Where a list had more packets than look-ups, whoever it
+//! went to may have had its answer. Not seen: what a flow table passes on (nf_flowtable, hardware), and a router's answer that stands behind its question in one list. No ports are
 //! known. What a socket of this host gets or sends is not among them: its way back is no look-up of what came in.
 
 use std::net::IpAddr;

@@ -44,8 +44,10 @@ impl Skbs<'_> {
         }
         let at = usize::from(e.cpu);
         let thread = self.received.get(at).copied().flatten().map(|(_, by)| by);
-        let undisturbed = self.softirq_since.get(at).is_none_or(|since| *since < l.last_ns);
-        e.pid > 0 && thread == Some(e.pid) && undisturbed && e.ts.saturating_sub(l.last_ns) < CALL_NS
+        let since = self.softirq_since.get(at).copied().filter(|since| *since > i64::MIN);
+        // Without softirq events nobody says that none came between.
+        let (undisturbed, within) = since.map_or((true, MOMENT_NS), |since| (since < l.last_ns, CALL_NS));
+        e.pid > 0 && thread == Some(e.pid) && undisturbed && e.ts.saturating_sub(l.last_ns) < within
     }
 
     /// `softirq_entry` of a CPU.
@@ -238,7 +240,7 @@ impl Skbs<'_> {
     /// Whether this queues what was received in the same softirq run, or in the same call of a thread, surely.
     fn forwards_now(&self, e: &Event<'_>, l: &Life, link: Confidence) -> bool {
         let since = self.softirq_since.get(usize::from(e.cpu));
-        let told = e.in_task() || since.is_some_and(|s| *s > i64::MIN);
+        let told = since.is_some_and(|s| *s > i64::MIN);
         l.phase == Phase::Received && (told && self.still(e, l)) && l.last_ns >= self.barrier && link.is_solid()
     }
 

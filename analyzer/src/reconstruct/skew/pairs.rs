@@ -17,9 +17,8 @@ use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
 /// Clocks further apart than this are not called skewed: what looks so is another waking.
 const MOST_SKEW_NS: i64 = 10_000_000;
 
-/// One pair in so many, at least, is negative where a clock is: what is rarer is a waking of a thread that had not slept yet, and woke of something else
-/// (one lock handed to and fro, in 21,576 pairs one).
-const RARE: u64 = 100;
+/// One or two wakings, of so many pairs, that look late are wakings of a thread that had not slept yet, and woke of something else (one lock handed to and fro, in 21,576 pairs one).
+const RARE: (u64, u64) = (2, 250);
 
 #[derive(Debug, Clone, Copy)]
 struct Point {
@@ -55,7 +54,8 @@ struct Least {
 impl Least {
     /// Without what looks negative and is too rare for it.
     fn believed(self) -> Least {
-        match self.negative.saturating_mul(RARE) < self.n {
+        let wakes = self.below.is_some_and(|(_, kind)| kind == "wake");
+        match wakes && self.negative <= RARE.0 && self.n >= RARE.1 {
             true => Least {
                 n: self.n.saturating_sub(self.negative),
                 below: None,

@@ -164,23 +164,27 @@ fn one_client_of_several_that_is_gone_is_no_alarm() {
     let told = |change: fn(&mut Facts)| {
         let mut f = facts();
         f.connections.iter_mut().for_each(|c| c.sport = 443);
+        for n in 5..9 {
+            let mut c = crate::testing::tcp::connection(n);
+            (c.daddr, c.sport) = (Some(Ipv4Addr::new(10, 0, 0, n as u8).into()), 443);
+            f.connections.push(c);
+        }
         change(&mut f);
         let lines = crate::analyses::answer(&f).verdict;
         let line = lines.into_iter().find(|l| l.subject == "application").unwrap();
         (line.tone, line.headline)
     };
     let (tone, said) = told(|_| {});
-    let says = "no TCP segment came from 10.0.0.2 (a client of this host, one of several: switched off, or away, inferred) after 1.900 s";
+    let says = "no TCP segment came from 10.0.0.2 (a client of this host, one of several: switched off, away, or the way to it is broken, inferred) after 1.900 s";
     assert!(tone == Tone::Notice && said.starts_with(says), "{tone:?} {said}");
     // Two of them; or the port is its own.
     let two = told(|f| {
-        let mut c = crate::testing::tcp::connection(2);
-        (c.daddr, c.sport) = (Some(Ipv4Addr::new(10, 0, 0, 4).into()), 443);
-        f.connections.push(c);
         f.tcp_samples.insert(1, came(2, 100));
         f.tx.extend([sent(2, 2_000), sent(2, 3_000)]);
         f.retransmits.extend([again(2, 2_500), again(2, 3_600)]);
     });
     assert_eq!(two.0, Tone::Bad);
     assert_eq!(told(|f| f.connections[0].sport = 50_000).0, Tone::Bad);
+    // Of few it is half of what there is.
+    assert_eq!(told(|f| f.connections.truncate(4)).0, Tone::Bad);
 }

@@ -122,7 +122,7 @@ fn who_is_asked_and_asks_in_turn_makes_a_loop() {
     assert_eq!(partly(&f).map(|p| p.asks_back), Some((39, 1)));
     let a = answer(&f);
     let line = super::line(&a);
-    let says = "had meanwhile: 198.51.100.53 asks dnsmasq/7 in turn (39 answers went there from then on, 1 before): what one does not know each asks the other, a forwarding loop (inferred); who asked";
+    let says = "had meanwhile: 198.51.100.53 asks dnsmasq/7 in turn (39 answers went there meanwhile, 1 in as long a time before): what one does not know each asks the other, a forwarding loop (inferred), unless these are lost; who asked";
     assert!(
         line.sentence.contains(says) && line.headline.contains(says),
         "{}",

@@ -26,7 +26,9 @@ fn facts(before: u64, after: u64) -> Facts {
         true => vec![row(after, "0x1", true, true)],
         false => vec![row(before, "0x1", true, false), row(after, "0x1", false, true)],
     };
-    f.snapshots.push(row(0, "0x2", true, true));
+    let mut other = row(0, "0x2", true, true);
+    other.line = other.line.replace(":8000", ":8001");
+    f.snapshots.push(other);
     // A connection's own queue is bytes.
     f.snapshots.push(SnapshotRow {
         line: "netns=1 proto=tcp state=established src=10.0.0.7:8000 dst=10.0.0.9:5000 cookie=0x3 inode=99 rqueue=5000 wqueue=0 pids=7"
@@ -123,4 +125,10 @@ fn those_that_wait_say_since_when() {
     assert!(line.sentence.contains(says) && line.tone == Tone::Bad, "{line:?}");
     // Just come: a burst that is being taken.
     assert_eq!(found(&told(9_700_000_000, false)), []);
+    // Two that listen at that port: whose queue they are in is not known.
+    let mut two = told(4_000_000_000, true);
+    for s in &mut two.snapshots {
+        s.line = s.line.replace(":8001", ":8000");
+    }
+    assert_eq!(found(&two), []);
 }

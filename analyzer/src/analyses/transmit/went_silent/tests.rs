@@ -89,7 +89,7 @@ fn who_spoke_both_ways_and_has_no_answer_is_told() {
         .into_iter()
         .find(|l| l.subject == "transmit")
         .unwrap();
-    let says = "from 4.000 s on 3 pairs of addresses that had spoken through this host have no answer any more, from 10.0.0.9 (2) and 10.0.0.8 (1), to 15 packets that went on at least, while 2 other pairs have: these, or their answers, are lost beyond this host, or who should answer is gone (inferred); what went on by wan1 until then goes on by wan2 since";
+    let says = "from 4.000 s on 3 pairs of addresses that had spoken through this host have no answer any more, from 10.0.0.9 (2) and 10.0.0.8 (1), to 15 packets that went on at least, while 2 other pairs have: these, or their answers, are lost beyond this host, come back by another way, or who should answer is gone (inferred); what went on by wan1 until then goes on by wan2 since";
     assert_eq!(
         (line.tone, line.headline.as_str(), line.names_cause),
         (Tone::Bad, says, true)
@@ -145,4 +145,21 @@ fn a_default_route_that_changed_is_said() {
             .contains("; meanwhile the default route was changed from via 10.18.1.1 to via 10.18.8.1: "),
         "{line:?}"
     );
+}
+
+/// Hosts that are switched off one after the other have nothing to do with each other; nor has a small part of many.
+#[test]
+fn what_began_apart_is_not_told_together() {
+    let mut f = facts();
+    for p in f.passing.iter_mut().filter(|p| [p.from, p.to].contains(&ip(8))) {
+        (p.since_ns, p.last_ns) = (p.since_ns + 3 * S, p.last_ns + 3 * S);
+    }
+    let w = went_silent(&f).unwrap();
+    assert_eq!((w.pairs, w.since_ns, w.wrong()), (2, 4 * S, false));
+    let mut f = facts();
+    for n in 20..60 {
+        pair(&mut f, (n, 7), 0);
+    }
+    let w = went_silent(&f).unwrap();
+    assert_eq!((w.pairs, w.answered, w.wrong()), (3, 42, false));
 }

@@ -6,6 +6,7 @@ use super::*;
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
         left_behind: 0,
+        uneven: None,
         retransmits_left_behind: 0,
         needless: None,
         reordered: 0,

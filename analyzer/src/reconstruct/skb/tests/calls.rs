@@ -34,6 +34,7 @@ fn lives(s: &Script) -> (Vec<(SkbClass, u32)>, Vec<i64>, Facts) {
 #[test]
 fn a_call_that_receives_sends_on() {
     let mut s = script();
+    s.ev(T - 9_000, 0, Ctx::Soft(QEMU), "irq:softirq_entry", &[("vec", N(3))]);
     came(&mut s, T, Ctx::Task(QEMU), A);
     left(&mut s, (T + 9_000, 0), Ctx::Task(QEMU), A);
     let (of, took, f) = lives(&s);
