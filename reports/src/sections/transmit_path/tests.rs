@@ -276,6 +276,7 @@ fn round_trips_by_remote_host_are_rows() {
     };
     answers.paths = Paths {
         hosts: vec![host("10.20.2.2", Some(change)), host("<b>", None)],
+        filled: None,
         others: 7,
         start_ns: fixture::START,
     };

@@ -72,7 +72,7 @@ fn what_one_connection_fills_others_wait_in() {
 #[test]
 fn a_steady_stream_fills_nothing() {
     let mut f = beside(way);
-    stream(&mut f, 0..5 * S, |at| way(at));
+    stream(&mut f, 0..5 * S, way);
     assert_eq!(filled(&f), None);
 }
 
