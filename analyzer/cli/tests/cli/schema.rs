@@ -85,6 +85,7 @@ fn faults(root: &Value, schema: &Value, value: &Value, place: &str, out: &mut Ve
                 }
                 true
             }
+            "minimum" => value.as_f64().is_none_or(|n| n >= rule.as_f64().unwrap()),
             "minItems" => value
                 .as_array()
                 .is_none_or(|a| a.len() as u64 >= rule.as_u64().unwrap()),
