@@ -21,6 +21,7 @@ mod awaited_peer;
 mod blocked;
 mod by_udp;
 mod cut;
+mod fresh;
 mod given_up;
 mod gone_idle;
 mod half_open;

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::apart::{Apart, apart};
 use super::cut::{least_of_slow, with_most};
+use super::fresh::fresh;
 use super::kept::{Kept, kept};
 use super::metered::{Metered, metered};
 use super::nature::{Nature, nature};
@@ -122,6 +123,9 @@ pub struct Slow {
     pub acked: u64,
     /// The longest time until one of these was, ns.
     pub acked_max_ns: Option<i64>,
+    /// Of `unknown`: those that are among the first on new connections, and all that are.
+    #[serde(skip)]
+    pub fresh: Option<(u64, u64)>,
     /// When they became much slower, where they were there all along.
     #[serde(skip)]
     pub shift: Option<Shift>,
@@ -204,6 +208,7 @@ fn of_server<'f>(
     for row in rows.iter().take(told) {
         classes.entry(at(row)).or_default().push(*row);
     }
+    let every = rows.as_slice();
     let mut slow_ones: Vec<Slow> = classes
         .into_iter()
         .map(|(at, mut rows)| {
@@ -218,7 +223,9 @@ fn of_server<'f>(
             // Where events were lost what is missing makes bursts of its own.
             times.truncate(if any && facts.gaps.is_empty() { times.len() } else { 0 });
             times.sort_unstable();
+            let fresh = (at == "unknown").then(|| fresh(facts, &rows, every)).flatten();
             Slow {
+                fresh,
                 over_ns: over(&rows),
                 shift,
                 times,
@@ -317,6 +324,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         place: None,
         acked: 0,
         acked_max_ns: None,
+        fresh: None,
         shift: None,
         times: vec![],
     };

@@ -121,6 +121,7 @@ fn servers_and_threads_have_tables() {
         place: None,
         acked: 0,
         acked_max_ns: None,
+        fresh: None,
         released: None,
         for_work: None,
         metered: None,

@@ -41,6 +41,7 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         place: None,
         acked: 0,
         acked_max_ns: None,
+        fresh: None,
         released: None,
         for_work: None,
         metered: None,
@@ -236,7 +237,6 @@ fn an_asker_without_its_cpu() {
     let (tone, s) = application(&of(790 * MS));
     assert_eq!(tone, Tone::Ok);
     assert!(s.contains("waited for a CPU for 2.300 s of the 4.000 s"), "{s}");
-    // Its own wish is no news.
     let mut own = of(0);
     own.askers[0].parts = vec![part("asleep_in", Some("clock_nanosleep"), 3000 * MS, 0.8)];
     assert!(!application(&own).1.contains("python3/9560"));
