@@ -22,6 +22,7 @@ mod lives;
 pub mod napi;
 pub mod neighbours;
 pub mod opens;
+mod outside;
 pub mod overtime;
 pub mod paths;
 pub mod quality;

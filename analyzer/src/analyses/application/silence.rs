@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analyses::outside::Outside;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::OpenEnd;
 use crate::reconstruct::tcp::tables::ConnectionRow;
@@ -85,14 +86,8 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
         return None;
     }
     // A socket of this recording has the address: what that host did, others of its sockets tell.
-    let here: FxHashSet<IpAddr> = (facts.connections.iter())
-        .filter_map(|c| Some(c.saddr?.to_canonical()))
-        .collect();
-    let outside = |c: Option<ConnectionId>| -> Option<IpAddr> {
-        let row: &ConnectionRow = facts.connections.get(c?.0 as usize)?;
-        row.daddr
-            .filter(|a| row.peer.is_none() && !here.contains(&a.to_canonical()))
-    };
+    let hosts = Outside::of(facts);
+    let outside = |c: Option<ConnectionId>| hosts.to(c?);
     // No probe sees what comes to a socket that is closing, answers an attempt, or ends a connection.
     let segments = heard(facts).filter_map(|(c, at)| Some((outside(Some(c))?, at)));
     let resets = facts.resets.iter().filter(|r| r.received);
@@ -102,7 +97,7 @@ pub(super) fn silence(facts: &Facts) -> Option<Silence> {
     let stood = stood.filter_map(|o| Some((o.to?.0, o.end_ns)));
     let mut last: BTreeMap<IpAddr, i64> = BTreeMap::new();
     let came = segments.chain(resets).chain(stood);
-    for (from, time_ns) in came.filter(|(from, _)| !here.contains(&from.to_canonical())) {
+    for (from, time_ns) in came.filter(|(from, _)| !hosts.has_here(*from)) {
         let at = last.entry(from).or_insert(time_ns);
         *at = time_ns.max(*at);
     }

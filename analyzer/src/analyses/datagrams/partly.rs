@@ -79,7 +79,7 @@ fn late(turns: &[&TurnRow]) -> Option<i64> {
 
 /// What a program sent by the socket that it serves others with to the address of a place that it asks, at other ports: in a time, and in as long a time before.
 fn asks_back(facts: &Facts, (process, to): (i32, SocketAddr), within: RangeInclusive<i64>) -> (u64, u64) {
-    let (mut since, mut before, mut early) = (0, 0u64, 0i64);
+    let (mut since, mut before) = (0, 0u64);
     let port = to.port().to_string();
     for t in facts.udp_turns.iter().filter(|t| facts.process(t.pid) == process) {
         let own = |s: &SocketRow| s.served || s.local.rsplit(':').next() == Some(port.as_str());
@@ -94,7 +94,7 @@ fn asks_back(facts: &Facts, (process, to): (i32, SocketAddr), within: RangeInclu
         }
     }
     // As if it had lasted as long.
-    early = early.max(within.start().saturating_sub(facts.capture.start_ns.unwrap_or(0)));
+    let early = within.start().saturating_sub(facts.capture.start_ns.unwrap_or(0));
     let long = within.end().saturating_sub(*within.start());
     (since, (before as f64 * long as f64 / early.max(1) as f64).ceil() as u64)
 }

@@ -25,7 +25,7 @@ const GREW_PER_S: u64 = 125_000;
 /// In flight to another host, that may share a queue with this one, bytes.
 const SHARED_BYTES: u64 = 20_000;
 /// Longest time for which Linux delays an ACK (`TCP_DELACK_MIN`, its timer's resolution added), ns.
-const DELAYED_ACK_NS: i64 = 45_000_000;
+pub(super) const DELAYED_ACK_NS: i64 = 45_000_000;
 
 /// What the round trips did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -12,6 +12,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
+use super::change::DELAYED_ACK_NS;
 use super::samples::{Samples, Trip};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::to_words;
@@ -39,8 +40,6 @@ const CLEAR: f64 = 0.8;
 /// Rose so many times, and by so much, ns.
 const TIMES: i64 = 4;
 const BY_NS: i64 = 10_000_000;
-/// Longest time for which Linux delays an ACK, ns.
-const DELAYED_ACK_NS: i64 = 45_000_000;
 /// Bytes a second grew so many times.
 const GREW: f64 = 3.0;
 /// Gaps in what was under way that are none, ns.

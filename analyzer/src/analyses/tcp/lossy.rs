@@ -12,7 +12,8 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashSet;
 
-use crate::facts::Facts;
+use crate::analyses::outside::Outside;
+use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::transmit::tables::TxKind;
 
 /// Of a host: connections that sent again, how often in all, and of so many segments one or more.
@@ -25,6 +26,8 @@ const FEW: u64 = 100;
 /// In all; and of all that were sent again so many in five.
 const ALL: u64 = 15;
 const MOST: u64 = 4;
+/// Of those sent again one in so many that this host dropped itself.
+const HERE: u64 = 5;
 /// Hosts that are named.
 const NAMED: usize = 3;
 /// Connections from which that hurts, and times each was sent again where some connections alone lose.
@@ -33,7 +36,7 @@ const EACH: u64 = 2;
 
 /// A remote host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Lossy {
+pub struct LossyHost {
     /// Its address.
     pub host: String,
     /// Connections to it that sent segments again.
@@ -44,9 +47,9 @@ pub struct Lossy {
 
 /// Where segments are sent again, and where not.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Uneven {
+pub struct LossyHosts {
     /// Hosts to which they are, most first.
-    pub hosts: Vec<Lossy>,
+    pub hosts: Vec<LossyHost>,
     /// Other such hosts.
     pub others: u64,
     /// Calls that sent again, to them, and to all hosts outside.
@@ -67,7 +70,7 @@ pub struct Uneven {
     pub asked: bool,
 }
 
-impl Uneven {
+impl LossyHosts {
     /// It hurts whoever waits for these.
     pub fn wrong(&self) -> bool {
         self.asked && self.lossy >= MANY
@@ -83,9 +86,10 @@ impl Uneven {
 #[derive(Default)]
 struct Of {
     connections: u64,
-    lossy: FxHashSet<u32>,
+    lossy: FxHashSet<ConnectionId>,
     again: u64,
     segments: u64,
+    dropped: u64,
     first: Option<i64>,
     asked: bool,
 }
@@ -101,49 +105,44 @@ fn network(a: IpAddr) -> Option<[u8; 3]> {
     }
 }
 
-/// Of all hosts outside.
-pub(super) fn uneven(facts: &Facts) -> Option<Uneven> {
+/// Of all hosts outside; `left`: sockets that nobody has.
+pub(super) fn lossy(facts: &Facts, left: &FxHashSet<ConnectionId>) -> Option<LossyHosts> {
     if !facts.gaps.is_empty() || facts.retransmits.len() < ALL as usize {
         return None;
     }
     let start = facts.capture.start_ns?;
-    let here: FxHashSet<IpAddr> = facts
-        .connections
-        .iter()
-        .filter_map(|c| Some(c.saddr?.to_canonical()))
-        .collect();
-    let left = crate::analyses::left_behind::sockets(facts);
-    let to = |c: u32| {
-        let row = facts
-            .connections
-            .get(c as usize)
-            .filter(|row| row.peer.is_none() && !left.contains(&row.connection))?;
-        row.daddr.map(|a| a.to_canonical()).filter(|a| !here.contains(a))
-    };
+    let outside = Outside::of(facts);
+    let to = |c: ConnectionId| outside.to(c).filter(|_| !left.contains(&c)).map(|a| a.to_canonical());
     let mut by: BTreeMap<IpAddr, Of> = BTreeMap::new();
     for c in &facts.connections {
-        if let Some(a) = to(c.connection.0) {
+        if let Some(a) = to(c.connection) {
             by.entry(a).or_default().connections += 1;
         }
     }
     for t in facts.tx.iter().filter(|t| t.kind == TxKind::Tcp) {
-        if let Some(of) = t.connection.and_then(|c| to(c.0)).and_then(|a| by.get_mut(&a)) {
+        if let Some(of) = t.connection.and_then(to).and_then(|a| by.get_mut(&a)) {
             of.segments += 1;
         }
     }
     for o in &facts.opens {
-        if let Some(of) = o.connection.and_then(|c| to(c.0)).and_then(|a| by.get_mut(&a)) {
+        if let Some(of) = o.connection.and_then(to).and_then(|a| by.get_mut(&a)) {
             (of.segments, of.asked) = (of.segments + 1, true);
         }
     }
     for r in facts.retransmits.iter().filter(|r| r.err.is_none_or(|e| e == 0)) {
-        let Some((c, a)) = r.connection.and_then(|c| Some((c, to(c.0)?))) else {
+        let Some((c, a)) = r.connection.and_then(|c| Some((c, to(c)?))) else {
             continue;
         };
         let of = by.entry(a).or_default();
         of.again += 1;
-        of.lossy.insert(c.0);
+        of.lossy.insert(c);
         of.first = Some(of.first.map_or(r.time_ns, |first| first.min(r.time_ns)));
+    }
+    for d in facts.drops.iter().filter(|d| d.expected == Some(false)) {
+        let owner = d.owner.and_then(|o| o.connection);
+        if let Some(of) = owner.and_then(to).and_then(|a| by.get_mut(&a)) {
+            of.dropped += 1;
+        }
     }
     let all: u64 = by.values().map(|o| o.again).sum();
     let marked = |o: &Of| {
@@ -154,7 +153,9 @@ pub(super) fn uneven(facts: &Facts) -> Option<Uneven> {
     let clean_hosts: Vec<&IpAddr> = by.iter().filter(|(_, o)| clean(o)).map(|(a, _)| a).collect();
     let again: u64 = bad.iter().map(|(_, o)| o.again).sum();
     let most = again.saturating_mul(5) >= all.saturating_mul(MOST);
-    if again < ALL || !most || clean_hosts.is_empty() {
+    // What this host drops itself says where they are lost.
+    let dropped: u64 = bad.iter().map(|(_, o)| o.dropped).sum();
+    if again < ALL || !most || clean_hosts.is_empty() || dropped.saturating_mul(HERE) >= again {
         return None;
     }
     // Of equals the first, whatever its address: a redacted recording has others.
@@ -169,7 +170,7 @@ pub(super) fn uneven(facts: &Facts) -> Option<Uneven> {
     };
     let lossy: u64 = bad.iter().map(|(_, o)| o.lossy.len() as u64).sum();
     let connections: u64 = bad.iter().map(|(_, o)| o.connections).sum();
-    Some(Uneven {
+    Some(LossyHosts {
         since_ns: bad.iter().filter_map(|(_, o)| o.first).min()?.saturating_sub(start),
         asked: bad.iter().all(|(_, o)| o.asked),
         others: bad.len().saturating_sub(NAMED) as u64,
@@ -177,7 +178,7 @@ pub(super) fn uneven(facts: &Facts) -> Option<Uneven> {
         hosts: bad
             .iter()
             .take(NAMED)
-            .map(|(a, o)| Lossy {
+            .map(|(a, o)| LossyHost {
                 host: a.to_string(),
                 lossy: o.lossy.len() as u64,
                 connections: o.connections,
@@ -195,10 +196,10 @@ pub(super) fn uneven(facts: &Facts) -> Option<Uneven> {
 mod tests {
     use super::*;
     use crate::analyses::verdict::Tone;
-    use crate::facts::ConnectionId;
     use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
     use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
     use crate::reconstruct::transmit::tables::TxRow;
+    use crate::reconstruct::whose::{Carries, Owner};
 
     const MS: i64 = 1_000_000;
 
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn hosts_to_which_segments_are_lost_are_told_from_others() {
         let f = facts();
-        let u = uneven(&f).unwrap();
+        let u = lossy(&f, &Default::default()).unwrap();
         let of: Vec<(&str, u64, u64)> = u
             .hosts
             .iter()
@@ -273,7 +274,7 @@ mod tests {
             .into_iter()
             .find(|l| l.subject == "tcp")
             .unwrap();
-        let says = "from 2.200 s on 36 of 36 calls that sent segments again are to 10.0.3.1 (on 6 of 40 connections) and 10.0.3.2 (on 6 of 40), to 2 other hosts hardly any: these segments, or what answers them, are lost on the way to 10.0.3.x or back (inferred), some connections losing 3.0 each and 68 of 80 nothing, as where one of several ways that is chosen by connection loses (ECMP, one link of a LAG; inferred)";
+        let says = "from 2.200 s on 36 of 36 calls that sent segments again are to 10.0.3.1 (on 6 of 40 connections) and 10.0.3.2 (on 6 of 40), to 2 other hosts hardly any: these segments, or what answers them, are lost on the way to 10.0.3.x or back (inferred), some connections sending again 3.0 times each and 68 of 80 not at all, as where one of several ways that is chosen by connection loses (ECMP, one link of a LAG; inferred)";
         assert_eq!((line.tone, line.headline.as_str()), (Tone::Bad, says));
     }
 
@@ -284,20 +285,36 @@ mod tests {
         f.connections
             .iter_mut()
             .for_each(|c| c.daddr = Some([10, 0, 3, 1].into()));
-        assert_eq!(uneven(&f), None);
+        assert_eq!(lossy(&f, &Default::default()), None);
         // Few; peers in the recording; events lost.
         let mut f = facts();
         f.retransmits.truncate(14);
-        assert_eq!(uneven(&f), None);
+        assert_eq!(lossy(&f, &Default::default()), None);
         let mut f = facts();
         f.connections.iter_mut().for_each(|c| c.peer = Some(ConnectionId(0)));
-        assert_eq!(uneven(&f), None);
+        assert_eq!(lossy(&f, &Default::default()), None);
         let mut f = facts();
         f.gaps.push(crate::testing::gap(0, MS));
-        assert_eq!(uneven(&f), None);
+        assert_eq!(lossy(&f, &Default::default()), None);
+        // Those that this host drops itself.
+        let mut f = facts();
+        f.drops = (0..9)
+            .map(|n| {
+                let mut d = crate::testing::drop_at(n * MS);
+                d.owner = Some(Owner {
+                    connection: Some(ConnectionId(40)),
+                    carries: Carries::Data,
+                    task: Default::default(),
+                    pid: 0,
+                    confidence: crate::Confidence::Strong,
+                });
+                d
+            })
+            .collect();
+        assert_eq!(lossy(&f, &Default::default()), None);
         // Clients that this host serves: their own ways, worth a look.
         let mut f = facts();
         f.opens.clear();
-        assert!(!uneven(&f).unwrap().wrong());
+        assert!(!lossy(&f, &Default::default()).unwrap().wrong());
     }
 }

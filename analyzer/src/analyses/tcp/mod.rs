@@ -25,7 +25,7 @@ mod sawtooth;
 mod tests;
 
 pub use backlogs::Backlog;
-pub use lossy::{Lossy, Uneven};
+pub use lossy::{LossyHost, LossyHosts};
 pub use sawtooth::{Reduction, Sawtooth, Segment};
 
 /// Shortest silence that breaks a line, ns.
@@ -98,7 +98,7 @@ pub struct Tcp {
     /// Sockets that made them.
     pub left_behind: u64,
     /// Remote hosts to which nearly all of the calls were, where hardly any were to others.
-    pub uneven: Option<Uneven>,
+    pub lossy_hosts: Option<LossyHosts>,
     /// Of the calls: SYN-ACKs, which listening sockets send; none of `connections` did.
     pub synacks: u64,
     /// Calls whose class is certain or strong.
@@ -255,7 +255,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         retransmits_solid,
         retransmits_left_behind: left_calls,
         left_behind: left.len() as u64,
-        uneven: lossy::uneven(facts),
+        lossy_hosts: lossy::lossy(facts, &left),
         timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
         needless: risen_at_least(&facts.counters, &["TcpExtTCPDSACKRecv"]).map(|told| {
             let dubious = risen_at_least(&facts.counters, &["TcpExtTCPDSACKIgnoredDubious"]);

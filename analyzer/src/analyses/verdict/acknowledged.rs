@@ -14,11 +14,11 @@ pub(super) fn acknowledged(a: &Application) -> Option<String> {
     of(a, worst(a)?)
 }
 
-/// `, 42 of them are among the first two on connections that were opened meanwhile (of 84 such), ...`
+/// `, 42 of these among the first two on connections that this host opened meanwhile (of 84 such), ...`
 fn fresh(slow: &Slow) -> String {
     slow.fresh.map_or_else(String::new, |(n, of)| {
         format!(
-            ", {n} of them are among the first two on connections that this host opened meanwhile, of {of} such: a log-in, or what else that server does for a new connection (inferred)"
+            ", {n} of these among the first two on connections that this host opened meanwhile (of {of} such), as for a log-in, or what else that server does for a new connection (inferred)"
         )
     })
 }
@@ -34,14 +34,14 @@ pub(super) fn of(a: &Application, s: &Server) -> Option<String> {
         false => format!("{} of these requests were", slow.acked),
     };
     Some(format!(
-        "{} of {} answers of {} took p50 {}{}, and {which} acknowledged within {}: the peer's host, or what ends TCP before it, had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host (inferred){}{}",
+        "{} of {} answers of {} took p50 {}{}{}, and {which} acknowledged within {}: the peer's host, or what ends TCP before it, had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host (inferred){}",
         slow.n,
         s.response.n,
         s.server,
         duration(slow.p50_ns),
         spells(&slow.times, a.duration_ns),
-        duration(within),
         fresh(slow),
+        duration(within),
         standstills(s)
     ))
 }

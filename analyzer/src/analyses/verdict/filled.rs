@@ -1,23 +1,16 @@
 //! What the page says of a queue beyond this host that some connections fill.
 
+use super::paths::named;
 use super::sent::size;
 use super::sentences::{capital, counted, duration, rate};
-use super::spells::listed;
+use super::spells::listed_few;
 use super::{Line, Tone};
 use crate::analyses::paths::{Direction, Filled};
 
-/// Hosts and times that are named.
+/// Times that are named.
 const NAMED: usize = 3;
 /// From such a rise on it hurts whoever waits for an answer, ns.
 const HURTS_NS: i64 = 20_000_000;
-
-fn few(mut of: Vec<String>, (one, many): (&str, &str)) -> String {
-    if of.len() > NAMED {
-        let more = of.split_off(NAMED - 1).len();
-        of.push(counted(more as u64, one, many));
-    }
-    listed(&of)
-}
 
 /// `from 3.92 s to 7.40 s, ...`
 fn times(f: &Filled) -> String {
@@ -27,12 +20,11 @@ fn times(f: &Filled) -> String {
         .iter()
         .map(|(a, b)| format!("{} to {}", s(*a), s(*b)))
         .collect();
-    few(of, ("other time", "other times"))
+    listed_few(&of, NAMED, ("other time", "other times"))
 }
 
 /// `round trips to 10.61.5.2 took p50 57.1 ms instead of 460 µs while ...`
 fn clause(f: &Filled) -> String {
-    let hosts = |of: &[String]| few(of.to_vec(), ("other host", "other hosts"));
     let did = match f.direction {
         Direction::Sent => format!("had much under way to {}", f.host),
         Direction::Received => format!("got much from {}", f.host),
@@ -47,7 +39,7 @@ fn clause(f: &Filled) -> String {
     };
     let but = match f.not.is_empty() {
         true => String::new(),
-        false => format!("; those to {} did not change", hosts(&f.not)),
+        false => format!("; those to {} did not change", named(&f.not)),
     };
     let task = match f.task.is_empty() {
         true => f.at.clone(),
@@ -55,7 +47,7 @@ fn clause(f: &Filled) -> String {
     };
     format!(
         "round trips to {} took p50 {} (n {}) instead of {} (n {}) while this host {did} ({task}: {} on {moved}, {mbit} with others; {}){but}: {fills} (inferred)",
-        hosts(&f.also),
+        named(&f.also),
         duration(f.high_ns),
         f.high_n,
         duration(f.low_ns),

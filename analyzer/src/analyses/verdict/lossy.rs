@@ -3,10 +3,10 @@
 use super::Tone;
 use super::sentences::{counted, moment};
 use super::spells::listed;
-use crate::analyses::tcp::Uneven;
+use crate::analyses::tcp::{LossyHosts, Tcp};
 
 /// `from 2.200 s on 115 of 121 calls that sent segments again are to 10.18.3.13 (on 24 of 127 connections), ...`
-fn clause(u: &Uneven) -> String {
+fn clause(u: &LossyHosts) -> String {
     let mut hosts: Vec<String> = vec![];
     for h in &u.hosts {
         let connections = if hosts.is_empty() { " connections" } else { "" };
@@ -16,7 +16,7 @@ fn clause(u: &Uneven) -> String {
     let way = u.network.as_deref().unwrap_or("them");
     let one = match u.by_connection() {
         true => format!(
-            ", some connections losing {:.1} each and {} of {} nothing, as where one of several ways that is chosen by connection loses (ECMP, one link of a LAG; inferred)",
+            ", some connections sending again {:.1} times each and {} of {} not at all, as where one of several ways that is chosen by connection loses (ECMP, one link of a LAG; inferred)",
             u.again as f64 / u.lossy.max(1) as f64,
             u.clean,
             u.clean.saturating_add(u.lossy)
@@ -33,9 +33,12 @@ fn clause(u: &Uneven) -> String {
     )
 }
 
-/// Before what is said of them all.
-pub(super) fn with(u: Option<&Uneven>, (tone, said): (Tone, String)) -> (Tone, String) {
-    let Some(u) = u else { return (tone, said) };
+/// Before what is said of them all. What came, and was sent again without need, was not lost.
+pub(super) fn with(t: &Tcp, (tone, said): (Tone, String)) -> (Tone, String) {
+    let needless = t.mostly_needless().is_some();
+    let Some(u) = t.lossy_hosts.as_ref().filter(|_| !needless) else {
+        return (tone, said);
+    };
     let clause = clause(u);
     match u.wrong() {
         true => (Tone::Bad, format!("{clause}; {said}")),

@@ -1,7 +1,7 @@
 //! What the page says of round trips that rose: of remote hosts that are not in the recording.
 
-use super::sentences::{counted, duration};
-use super::spells::listed;
+use super::sentences::duration;
+use super::spells::listed_few;
 use super::{Line, Tone};
 use crate::analyses::paths::{Change, Evidence, Host, Kind, Paths};
 
@@ -23,13 +23,8 @@ fn worst(paths: &Paths) -> Option<(&Host, &Change)> {
     of.filter(|(_, c)| c.matters()).rev().max_by_key(time)
 }
 
-fn named(of: &[String]) -> String {
-    let mut of: Vec<String> = of.to_vec();
-    if of.len() > NAMED {
-        let more = of.split_off(NAMED - 1).len();
-        of.push(counted(more as u64, "other host", "other hosts"));
-    }
-    listed(&of)
+pub(super) fn named(of: &[String]) -> String {
+    listed_few(of, NAMED, ("other host", "other hosts"))
 }
 
 /// `rose from 2.6 ms to 42.9 ms at 2.48 s`

@@ -199,7 +199,7 @@ pub(super) fn the_card(counters: Option<&Counters>) -> Option<String> {
 
 /// Where they are lost first, if that is anywhere.
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
-    lossy::with(t.uneven.as_ref(), of_all(t))
+    lossy::with(t, of_all(t))
 }
 
 fn of_all(t: &Tcp) -> (Tone, String) {

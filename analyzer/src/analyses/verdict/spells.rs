@@ -184,6 +184,17 @@ pub(super) fn listed(of: &[String]) -> String {
     }
 }
 
+/// The first of them, and how many others there are, by their noun.
+pub(super) fn listed_few(of: &[String], most: usize, (one, many): (&str, &str)) -> String {
+    match of.get(..most.saturating_sub(1)).filter(|_| of.len() > most) {
+        None => listed(of),
+        Some(first) => {
+            let more = (of.len() - first.len()) as u64;
+            listed(&[first, &[super::sentences::counted(more, one, many)]].concat())
+        }
+    }
+}
+
 /// Within one part in so many of both ends of the recording.
 const EDGE: i64 = 10;
 

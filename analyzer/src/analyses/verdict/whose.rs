@@ -2,7 +2,7 @@
 
 use super::fragments::fragments;
 use super::sentences::{counted, duration, moment, rate};
-use super::spells::listed;
+use super::spells::{listed, listed_few};
 use crate::analyses::drops::reasons::{NO_ROUTE_IN, RULES};
 use crate::analyses::drops::{Addresses, Arp, Cut, Ends, FROM, Group, Inside, Lost, Pairs, Receiver, Sizes};
 
@@ -140,7 +140,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
 
 /// `all that came by tap0 and tap1 to be passed on from 5.023 s on (1724 dropped, where 1640 went on before)`
 fn cut(g: &Group, c: &Cut) -> String {
-    let devices = listed(&few(c.devices.clone(), DEVICES));
+    let devices = listed_few(&c.devices, DEVICES, ("other", "others"));
     let which = match (c.later, c.dropped == g.count) {
         (0, true) => "all".to_owned(),
         (0, false) => format!("{} of these are all", c.dropped),
@@ -156,15 +156,6 @@ fn cut(g: &Group, c: &Cut) -> String {
         moment(c.since_ns),
         c.before
     )
-}
-
-/// The first of them, and how many more.
-fn few(mut of: Vec<String>, most: usize) -> Vec<String> {
-    if of.len() > most {
-        let more = of.split_off(most - 1).len();
-        of.push(format!("{more} others"));
-    }
-    of
 }
 
 /// `all to 198.51.100.10, from 10.40.0.27 (24) and 10 other addresses, by the look-ups of their routes`

@@ -6,7 +6,7 @@ use super::*;
 fn the_tcp_line() {
     let tcp = |n: u64| Tcp {
         left_behind: 0,
-        uneven: None,
+        lossy_hosts: None,
         retransmits_left_behind: 0,
         needless: None,
         reordered: 0,
