@@ -26,6 +26,7 @@ mod hist;
 mod host;
 mod instance;
 mod limits;
+mod notices;
 mod options;
 mod output;
 mod pcap;

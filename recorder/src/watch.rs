@@ -11,6 +11,7 @@ use crate::command::Command;
 use crate::drain::Shared;
 use crate::error::RecordError;
 use crate::limits::Limits;
+use crate::notices::Notices;
 use crate::readings::Readings;
 use crate::record::Progress;
 use crate::signals::Signals;
@@ -74,11 +75,16 @@ pub struct Watched<'a> {
 }
 
 /// Writes what was read.
-fn write_second(shared: &Shared, readings: &Readings, now: Option<Second>) -> Result<(), RecordError> {
-    let Some(now) = now else { return Ok(()) };
+fn write_second(
+    shared: &Shared,
+    (readings, notices): (&Readings, &Notices),
+    now: Option<Second>,
+) -> Result<(), RecordError> {
+    let Some(mut now) = now else { return Ok(()) };
     let mut written = false;
     write(shared, |w| {
         written = true;
+        notices.put(&mut now);
         w.append_second(&now)
     })?;
     if !written {
@@ -97,13 +103,25 @@ pub fn watch(
     tell: &mut dyn FnMut(&Progress),
     problems: &mut Vec<String>,
 ) -> Result<(Stopped, Vec<ReadingEnd>), RecordError> {
-    let mut readings = Readings::start();
-    let stopped = watch_until(limits, signals, watched, command, started, tell, &mut readings)?;
+    let (mut readings, notices) = (Readings::start(), Notices::start());
+    let both = (&mut readings, &notices);
+    let stopped = watch_until(limits, signals, watched, command, started, tell, both)?;
     let last = readings.last();
-    write_second(watched.shared, &readings, last)?;
+    // What was heard since the last reading.
+    let last = last.or_else(|| notices.has_some().then(only_notices));
+    write_second(watched.shared, (&readings, &notices), last)?;
+    problems.extend(notices.sentences());
     let (told, ends) = readings.end();
     problems.extend(told);
     Ok((stopped, ends))
+}
+
+/// A reading of which nothing is due any more.
+pub fn only_notices() -> Second {
+    Second {
+        clock: clock::clock_pair(),
+        texts: vec![],
+    }
 }
 
 fn watch_until(
@@ -113,7 +131,7 @@ fn watch_until(
     command: &mut Option<Command>,
     started: Instant,
     tell: &mut dyn FnMut(&Progress),
-    readings: &mut Readings,
+    (readings, notices): (&mut Readings, &Notices),
 ) -> Result<Stopped, RecordError> {
     let shared = watched.shared;
     let (mut told, mut clocks) = (started, started);
@@ -150,7 +168,7 @@ fn watch_until(
             readings.ask();
         }
         let made = readings.take();
-        write_second(shared, readings, made)?;
+        write_second(shared, (readings, notices), made)?;
         if told.elapsed() >= TELL {
             told = Instant::now();
             write(shared, |w| w.flush())?;

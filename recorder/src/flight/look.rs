@@ -58,6 +58,9 @@ impl Flying<'_> {
         if self.history.push(taken) {
             self.ask();
         }
+        // Older than the window of a bundle that begins now.
+        let start = self.history.start().map(|c| c.monotonic_ns);
+        self.notices.forget(start.unwrap_or(i64::MIN));
         before
     }
 

@@ -43,6 +43,7 @@ use crate::command::Command;
 use crate::error::RecordError;
 use crate::instance::Instance;
 use crate::limits::Limits;
+use crate::notices::Notices;
 use crate::options::RecordOptions;
 use crate::prepare::prepare;
 use crate::probes::{self, Probes};
@@ -193,6 +194,7 @@ pub fn flight(
         command: None,
         history: History::new(first, flight.before, history::MOST_KEPT),
         beside,
+        notices: Notices::start(),
         left_out,
         counters,
         others,
@@ -269,6 +271,8 @@ struct Flying<'a> {
     history: History,
     /// Reads beside the counters.
     beside: pack::Reader,
+    /// Hears what the kernel announces.
+    notices: Notices,
     /// Texts that were too long to be kept.
     left_out: LeftOut,
     /// The last reading.

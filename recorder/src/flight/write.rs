@@ -20,6 +20,7 @@ use crate::prepare::write_texts;
 use crate::record::{Summary, judge, open_drains, stats};
 use crate::signals::{self, Signals};
 use crate::snapshot::{self, second};
+use crate::watch::only_notices;
 use crate::{clock, host, output, tracefs};
 
 /// Probes that were under way when tracing was switched off have preemption off: this is long for them.
@@ -151,6 +152,7 @@ impl Flying<'_> {
         writer.append(bundle::SAVED_CMDLINES, &cmdlines).map_err(out_error)?;
         problems.extend(self.left_out.sentence(second::MOST_BYTES_KEPT));
         problems.extend(telling.sentences());
+        problems.extend(self.notices.sentences());
         let (cpus, cpu_stats) = of_window(&kernel, &cuts);
         say(&cpus, window_start_ns, &manifest, &mut problems);
         // Of what was overwritten `say` tells, with how far the ring reaches.
@@ -257,8 +259,13 @@ impl Flying<'_> {
             writer.append_snapshot(what, SnapshotWhen::Start, text)
         })?;
         self.wait();
+        let newest = self.history.newest().map(|m| m.second.clock);
         for moment in self.history.moments() {
-            writer.append_second(&telling.tell(moment))?;
+            let mut second = telling.tell(moment);
+            if newest == Some(second.clock) {
+                self.notices.put(&mut second);
+            }
+            writer.append_second(&second)?;
         }
         for pair in self.history.start().into_iter().chain([clock::clock_pair()]) {
             writer.append_clock_pair(&pair)?;
@@ -276,7 +283,9 @@ impl Flying<'_> {
     /// Writes the newest moment.
     fn put(&self, writer: &mut BundleWriter<Sink>, telling: &mut Telling) -> io::Result<()> {
         if let Some(moment) = self.history.newest() {
-            writer.append_second(&telling.tell(moment))?;
+            let mut second = telling.tell(moment);
+            self.notices.put(&mut second);
+            writer.append_second(&second)?;
         }
         writer.flush()
     }
@@ -322,6 +331,11 @@ impl Flying<'_> {
         if waits {
             self.wait();
             self.put(writer, telling)?;
+        }
+        if self.notices.has_some() {
+            let mut rest = only_notices();
+            self.notices.put(&mut rest);
+            writer.append_second(&rest)?;
         }
         Ok(reason.to_owned())
     }

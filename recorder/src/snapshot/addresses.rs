@@ -18,6 +18,11 @@ const RTM_GETADDR: u16 = 22;
 const RTM_GETROUTE: u16 = 26;
 const RTM_GETNEIGH: u16 = 30;
 
+/// struct ifaddrmsg: family, prefix length, flags, scope, index.
+const IFADDRMSG_BYTES: usize = 8;
+/// struct rtmsg: family, destination's prefix length, source's, tos, table, protocol, scope, type, flags.
+const RTMSG_BYTES: usize = 12;
+
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
 /// Local and broadcast routes follow from the addresses.
@@ -27,33 +32,36 @@ pub const MOST: usize = 10_000;
 
 /// A line per address of the calling thread's network namespace.
 pub fn addresses(netns: u64, out: &mut String) -> io::Result<Dumped> {
-    // struct ifaddrmsg: family, prefix length, flags, scope, index.
-    const BYTES: usize = 8;
     let mut room = MOST;
-    dump(None, RTM_GETADDR, &[0; BYTES], &mut |m| {
-        let [family, prefix, flags, scope] = first(m);
-        let (mut address, mut local, mut flags) = (None, None, u32::from(flags));
-        for (attribute, value) in attributes(m.get(BYTES..).unwrap_or_default()) {
-            match attribute {
-                1 => address = ip(family, value),
-                2 => local = ip(family, value),
-                8 => flags = u32_at(value, 0).unwrap_or(flags),
-                _ => {}
-            }
-        }
-        let Some(ours) = local.or(address) else { return true };
-        let ifindex = u32_at(m, 1).unwrap_or(0);
-        _ = write!(
-            out,
-            "netns={netns} ifindex={ifindex} address={ours}/{prefix} scope={scope} flags={flags:#x}"
-        );
-        // Of a point-to-point interface.
-        if let Some(peer) = address.filter(|a| *a != ours) {
-            _ = write!(out, " peer={peer}");
-        }
-        out.push('\n');
-        take(&mut room)
+    dump(None, RTM_GETADDR, &[0; IFADDRMSG_BYTES], &mut |m| {
+        !address(netns, m, out) || take(&mut room)
     })
+}
+
+/// The line of one message; whether there is one.
+pub fn address(netns: u64, m: &[u8], out: &mut String) -> bool {
+    let [family, prefix, flags, scope] = first(m);
+    let (mut address, mut local, mut flags) = (None, None, u32::from(flags));
+    for (attribute, value) in attributes(m.get(IFADDRMSG_BYTES..).unwrap_or_default()) {
+        match attribute {
+            1 => address = ip(family, value),
+            2 => local = ip(family, value),
+            8 => flags = u32_at(value, 0).unwrap_or(flags),
+            _ => {}
+        }
+    }
+    let Some(ours) = local.or(address) else { return false };
+    let ifindex = u32_at(m, 1).unwrap_or(0);
+    _ = write!(
+        out,
+        "netns={netns} ifindex={ifindex} address={ours}/{prefix} scope={scope} flags={flags:#x}"
+    );
+    // Of a point-to-point interface.
+    if let Some(peer) = address.filter(|a| *a != ours) {
+        _ = write!(out, " peer={peer}");
+    }
+    out.push('\n');
+    true
 }
 
 /// Numbers among the metrics of a route (RTAX_*).
@@ -71,45 +79,13 @@ const METRICS: [(u16, &str); 9] = [
 
 /// A line per route of the calling thread's network namespace, all tables but `local`.
 pub fn routes(netns: u64, out: &mut String) -> io::Result<Dumped> {
-    // struct rtmsg: family, destination's prefix length, source's, tos, table, protocol, scope, type, flags.
-    const BYTES: usize = 12;
     let mut done = Dumped::default();
     let mut room = MOST;
     for family in [AF_INET, AF_INET6] {
-        let mut request = [0; BYTES];
+        let mut request = [0; RTMSG_BYTES];
         request[0] = family;
         let one = dump(None, RTM_GETROUTE, &request, &mut |m| {
-            let [family, prefix, _, tos] = first(m);
-            let [table, protocol, scope, kind] = first(m.get(4..).unwrap_or_default());
-            let (mut table, mut to, mut rest) = (u32::from(table), "default".to_owned(), String::new());
-            for (attribute, value) in attributes(m.get(BYTES..).unwrap_or_default()) {
-                let number = u32_at(value, 0).unwrap_or(0);
-                match attribute {
-                    1 => to = ip(family, value).map_or(to, |a| format!("{a}/{prefix}")),
-                    4 => _ = write!(rest, " ifindex={number}"),
-                    5 => _ = ip(family, value).map(|a| write!(rest, " via={a}")),
-                    6 => _ = write!(rest, " metric={number}"),
-                    7 => _ = ip(family, value).map(|a| write!(rest, " src={a}")),
-                    8 => metrics(value, &mut rest),
-                    9 => next_hops(family, value, &mut rest),
-                    15 => table = number,
-                    18 => {
-                        // struct rtvia: a gateway of another family.
-                        let other = value.first().copied().unwrap_or(0);
-                        _ = ip(other, value.get(2..).unwrap_or_default()).map(|a| write!(rest, " via={a}"));
-                    }
-                    30 => _ = write!(rest, " nexthop={number}"),
-                    _ => {}
-                }
-            }
-            if table == RT_TABLE_LOCAL {
-                return true;
-            }
-            _ = writeln!(
-                out,
-                "netns={netns} family={family} to={to}{rest} table={table} protocol={protocol} scope={scope} type={kind} tos={tos}"
-            );
-            take(&mut room)
+            !route(netns, m, out) || take(&mut room)
         });
         match one {
             Ok(d) => (done.changed, done.cut) = (done.changed | d.changed, done.cut | d.cut),
@@ -119,6 +95,41 @@ pub fn routes(netns: u64, out: &mut String) -> io::Result<Dumped> {
         }
     }
     Ok(done)
+}
+
+/// The line of one message; whether there is one: not of the table `local`.
+pub fn route(netns: u64, m: &[u8], out: &mut String) -> bool {
+    let [family, prefix, _, tos] = first(m);
+    let [table, protocol, scope, kind] = first(m.get(4..).unwrap_or_default());
+    let (mut table, mut to, mut rest) = (u32::from(table), "default".to_owned(), String::new());
+    for (attribute, value) in attributes(m.get(RTMSG_BYTES..).unwrap_or_default()) {
+        let number = u32_at(value, 0).unwrap_or(0);
+        match attribute {
+            1 => to = ip(family, value).map_or(to, |a| format!("{a}/{prefix}")),
+            4 => _ = write!(rest, " ifindex={number}"),
+            5 => _ = ip(family, value).map(|a| write!(rest, " via={a}")),
+            6 => _ = write!(rest, " metric={number}"),
+            7 => _ = ip(family, value).map(|a| write!(rest, " src={a}")),
+            8 => metrics(value, &mut rest),
+            9 => next_hops(family, value, &mut rest),
+            15 => table = number,
+            18 => {
+                // struct rtvia: a gateway of another family.
+                let other = value.first().copied().unwrap_or(0);
+                _ = ip(other, value.get(2..).unwrap_or_default()).map(|a| write!(rest, " via={a}"));
+            }
+            30 => _ = write!(rest, " nexthop={number}"),
+            _ => {}
+        }
+    }
+    if table == RT_TABLE_LOCAL {
+        return false;
+    }
+    _ = writeln!(
+        out,
+        "netns={netns} family={family} to={to}{rest} table={table} protocol={protocol} scope={scope} type={kind} tos={tos}"
+    );
+    true
 }
 
 fn metrics(value: &[u8], out: &mut String) {
@@ -185,11 +196,13 @@ fn take(room: &mut usize) -> bool {
     *room > 0
 }
 
-fn first(bytes: &[u8]) -> [u8; 4] {
+/// The four bytes that such messages begin with.
+pub fn first(bytes: &[u8]) -> [u8; 4] {
     bytes.first_chunk().copied().unwrap_or_default()
 }
 
-fn ip(family: u8, value: &[u8]) -> Option<IpAddr> {
+/// An address.
+pub fn ip(family: u8, value: &[u8]) -> Option<IpAddr> {
     match family {
         AF_INET => Some(Ipv4Addr::from(*value.first_chunk::<4>()?).into()),
         AF_INET6 => Some(Ipv6Addr::from(*value.first_chunk::<16>()?).into()),

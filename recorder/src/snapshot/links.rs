@@ -57,47 +57,52 @@ fn port_state(info: &[u8]) -> Option<u8> {
 pub fn links(netns: u64, out: &mut String) -> io::Result<(Dumped, Vec<Link>)> {
     let mut all = Vec::new();
     let done = dump(None, RTM_GETLINK, &[0; IFINFOMSG_BYTES], &mut |m| {
-        let index = u32_at(m, 1).unwrap_or(0);
-        let kind = m
-            .get(2..4)
-            .and_then(|b| b.first_chunk())
-            .map_or(0, |b| u16::from_ne_bytes(*b));
-        let flags = u32_at(m, 2).unwrap_or(0);
-        let mut name = String::new();
-        let mut rest = String::new();
-        for (attribute, value) in attributes(m.get(IFINFOMSG_BYTES..).unwrap_or_default()) {
-            match attribute {
-                IFLA_ADDRESS if value.len() == 6 => {
-                    let mac: Vec<String> = value.iter().map(|b| format!("{b:02x}")).collect();
-                    _ = write!(rest, " lladdr={}", mac.join(":"));
-                }
-                IFLA_IFNAME => name = text(value),
-                IFLA_QDISC => _ = write!(rest, " qdisc={}", text(value)),
-                IFLA_OPERSTATE => _ = write!(rest, " operstate={}", value.first().unwrap_or(&0)),
-                IFLA_LINK_NETNSID => _ = write!(rest, " link_netnsid={}", u32_at(value, 0).unwrap_or(0).cast_signed()),
-                IFLA_LINKINFO => {
-                    let kind = attributes(value).find(|(a, _)| *a == IFLA_INFO_KIND);
-                    if let Some((_, kind)) = kind {
-                        _ = write!(rest, " kind={}", text(kind));
-                    }
-                    if let Some(state) = port_state(value) {
-                        _ = write!(rest, " port_state={state}");
-                    }
-                }
-                _ => {
-                    let number = NUMBERS.iter().find(|(a, _)| *a == attribute);
-                    if let Some(((_, key), v)) = number.zip(u32_at(value, 0)) {
-                        _ = write!(rest, " {key}={v}");
-                    }
-                }
-            }
-        }
-        _ = writeln!(
-            out,
-            "netns={netns} ifindex={index} name={name} type={kind} flags={flags:#x}{rest}"
-        );
-        all.push((index, name));
+        all.push(line(netns, m, out));
         true
     })?;
     Ok((done, all))
+}
+
+/// The line of one message.
+pub fn line(netns: u64, m: &[u8], out: &mut String) -> Link {
+    let index = u32_at(m, 1).unwrap_or(0);
+    let kind = m
+        .get(2..4)
+        .and_then(|b| b.first_chunk())
+        .map_or(0, |b| u16::from_ne_bytes(*b));
+    let flags = u32_at(m, 2).unwrap_or(0);
+    let mut name = String::new();
+    let mut rest = String::new();
+    for (attribute, value) in attributes(m.get(IFINFOMSG_BYTES..).unwrap_or_default()) {
+        match attribute {
+            IFLA_ADDRESS if value.len() == 6 => {
+                let mac: Vec<String> = value.iter().map(|b| format!("{b:02x}")).collect();
+                _ = write!(rest, " lladdr={}", mac.join(":"));
+            }
+            IFLA_IFNAME => name = text(value),
+            IFLA_QDISC => _ = write!(rest, " qdisc={}", text(value)),
+            IFLA_OPERSTATE => _ = write!(rest, " operstate={}", value.first().unwrap_or(&0)),
+            IFLA_LINK_NETNSID => _ = write!(rest, " link_netnsid={}", u32_at(value, 0).unwrap_or(0).cast_signed()),
+            IFLA_LINKINFO => {
+                let kind = attributes(value).find(|(a, _)| *a == IFLA_INFO_KIND);
+                if let Some((_, kind)) = kind {
+                    _ = write!(rest, " kind={}", text(kind));
+                }
+                if let Some(state) = port_state(value) {
+                    _ = write!(rest, " port_state={state}");
+                }
+            }
+            _ => {
+                let number = NUMBERS.iter().find(|(a, _)| *a == attribute);
+                if let Some(((_, key), v)) = number.zip(u32_at(value, 0)) {
+                    _ = write!(rest, " {key}={v}");
+                }
+            }
+        }
+    }
+    _ = writeln!(
+        out,
+        "netns={netns} ifindex={index} name={name} type={kind} flags={flags:#x}{rest}"
+    );
+    (index, name)
 }

@@ -13,15 +13,15 @@
 //!                          net/snmp and its like of each, and the settings that differ from the recorder's own; of devices at the start only
 //! ```
 
-mod addresses;
+pub mod addresses;
 pub mod beside;
 mod cgroup_mount;
 mod cgroups;
 pub mod changes;
 mod ethtool;
 mod groups;
-mod links;
-mod netlink;
+pub mod links;
+pub mod netlink;
 pub mod netns;
 mod nics;
 mod owners;

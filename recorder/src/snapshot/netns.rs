@@ -131,7 +131,8 @@ impl Netns {
         self.places().any(|place| inode(&place) == Some(self.inode))
     }
 
-    fn open(&self) -> io::Result<File> {
+    /// Opens it.
+    pub fn open(&self) -> io::Result<File> {
         let mut why = io::Error::new(io::ErrorKind::NotFound, "it is gone");
         for place in self.places() {
             match File::open(place) {

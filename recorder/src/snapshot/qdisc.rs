@@ -65,7 +65,8 @@ fn tcmsg(ifindex: u32) -> Vec<u8> {
     body
 }
 
-fn line(netns: u64, answer: &[u8], class: bool, out: &mut String) {
+/// The line of one message.
+pub fn line(netns: u64, answer: &[u8], class: bool, out: &mut String) {
     let number = |n| u32_at(answer, n).unwrap_or(0);
     let (ifindex, handle, parent, info) = (number(1), number(2), number(3), number(4));
     let mut kind = String::from("?");

@@ -29,6 +29,11 @@ const SYSCTL: [&str; 15] = [
 /// Secrets: whoever has them can forge cookies or steer flows.
 const SECRETS: [&str; 3] = ["tcp_fastopen_key", "netdev_rss_key", "stable_secret"];
 
+/// Whether a setting is one, by its whole name.
+pub fn is_secret(name: &str) -> bool {
+    SECRETS.contains(&name.rsplit('.').next().unwrap_or(name))
+}
+
 /// `net.core.netdev_budget = 300` lines, as `sysctl -a` writes them. Secrets are left out.
 pub fn sysctl() -> String {
     let root = Path::new("/proc/sys/net");

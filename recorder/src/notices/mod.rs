@@ -1,0 +1,335 @@
+//! What the kernel announces while it records: links, addresses, routes, rules, qdiscs and filters, nftables' rules, and settings that somebody writes.
+//!
+//! In: netlink sockets and inotify. Out: lines with the time at which they were heard (docs/bundle.md, "Seconds"). It must not say what changed by them, nor
+//! cost: of more than [`MOST_A_SECOND`] messages the rest of the second is not heard, which is told. Follows rtnetlink(7), netlink(7), inotify(7).
+//!
+//! ```text
+//! thread: poll(rtnetlink, nftables, inotify) -> messages -> lines -> Kept (a MiB) <- take, each second
+//! ```
+
+mod messages;
+mod socket;
+mod spaces;
+mod sysctls;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use netmortem_formats::bundle::Second;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::time::ClockId;
+
+use crate::clock::now_ns;
+use crate::snapshot::netlink::word;
+use messages::{Ruleset, messages, of_route};
+use socket::Came;
+use spaces::{Of, Spaces};
+use sysctls::Sysctls;
+
+/// Name of the section.
+pub const NOTICES: &str = "notices";
+/// Lines kept until they are taken, bytes.
+const MOST_BYTES: usize = 1 << 20;
+/// Messages read in a second.
+const MOST_A_SECOND: u32 = 1_000;
+/// A message is no longer (NLMSG_GOODSIZE), but for links with many attributes.
+const BUFFER_BYTES: usize = 64 << 10;
+const TICK: Duration = Duration::from_secs(1);
+/// Pieces of namespaces that are not known yet, kept until they are listed.
+const MOST_PENDING: usize = 256;
+/// Known lines of links, to tell none twice.
+const MOST_LINKS: usize = 10_000;
+
+/// Lines that wait, the oldest first.
+#[derive(Debug, Default)]
+struct Kept {
+    lines: VecDeque<(i64, String)>,
+    bytes: usize,
+    /// Let go of for want of room.
+    left_out: u64,
+    problems: Vec<String>,
+}
+
+impl Kept {
+    fn push(&mut self, at_ns: i64, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back((at_ns, line));
+        while self.bytes > MOST_BYTES {
+            let Some((_, line)) = self.lines.pop_front() else {
+                return;
+            };
+            self.bytes -= line.len();
+            self.left_out += 1;
+        }
+    }
+
+    /// As text.
+    fn text(&mut self) -> String {
+        let mut out = String::new();
+        // Those that waited for their namespace to be known came late.
+        self.lines.make_contiguous().sort_by_key(|(at, _)| *at);
+        for (at, line) in self.lines.drain(..) {
+            out.push_str(&format!("at={at} {line}\n"));
+        }
+        self.bytes = 0;
+        if self.left_out > 0 {
+            let n = std::mem::take(&mut self.left_out);
+            out.push_str(&format!("at={} what=left_out count={n}\n", now_ns(ClockId::Monotonic)));
+        }
+        out
+    }
+}
+
+/// The thread's other side; it ends with this.
+#[derive(Debug)]
+pub struct Notices {
+    kept: Arc<Mutex<Kept>>,
+    stop: Option<Arc<OwnedFd>>,
+}
+
+impl Notices {
+    /// Listens from now on.
+    pub fn start() -> Notices {
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
+        let begun = stop.map_err(std::io::Error::from).and_then(|stop| {
+            let (to, until) = (Arc::clone(&kept), Arc::clone(&stop));
+            // Not joined: it ends by itself, and one that hangs in the kernel would hang the recorder.
+            std::thread::Builder::new()
+                .name("notices".into())
+                .spawn(move || Listener::new(to).run(&until))?;
+            Ok(stop)
+        });
+        let stop = match begun {
+            Ok(stop) => Some(stop),
+            Err(e) => {
+                let problem =
+                    format!("changes of links, routes, rules and settings were not heard: no thread for it ({e})");
+                lock(&kept).problems.push(problem);
+                None
+            }
+        };
+        Notices { kept, stop }
+    }
+
+    /// Adds what was heard since the last time.
+    pub fn put(&self, second: &mut Second) {
+        let text = lock(&self.kept).text();
+        if !text.is_empty() {
+            second.texts.push((NOTICES.to_owned(), text.into_bytes()));
+        }
+    }
+
+    /// Whether something waits.
+    pub fn has_some(&self) -> bool {
+        !lock(&self.kept).lines.is_empty()
+    }
+
+    /// Lets go of what is older.
+    pub fn forget(&self, before_ns: i64) {
+        let mut kept = lock(&self.kept);
+        while kept.lines.front().is_some_and(|(at, _)| *at < before_ns) {
+            let gone = kept.lines.pop_front().map_or(0, |(_, line)| line.len());
+            kept.bytes -= gone;
+        }
+    }
+
+    /// What a person should know about it.
+    pub fn sentences(&self) -> Vec<String> {
+        lock(&self.kept).problems.clone()
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        if let Some(stop) = &self.stop {
+            // It cannot fail but by a counter that is full, which wakes the thread, too.
+            _ = rustix::io::write(&**stop, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In the thread.
+struct Listener {
+    kept: Arc<Mutex<Kept>>,
+    sysctls: Option<Sysctls>,
+    spaces: Spaces,
+    /// Transactions of nftables under way, by namespace.
+    rulesets: HashMap<u64, Ruleset>,
+    /// Last lines of links.
+    links: HashMap<String, String>,
+    /// Of namespaces with these numbers, which came since they were listed.
+    pending: Vec<(i32, Of, i64, Vec<u8>)>,
+    buffer: Vec<u8>,
+    /// Messages of this second, and when it began.
+    read: (u32, Instant),
+}
+
+impl Listener {
+    fn new(kept: Arc<Mutex<Kept>>) -> Listener {
+        let mut sysctls = Sysctls::new().ok();
+        let spaces = Spaces::new(&mut sysctls);
+        let mut problems: Vec<String> = spaces.problems.iter().cloned().collect();
+        match &sysctls {
+            None => problems.push("changes of sysctls were not heard: inotify refuses".to_owned()),
+            Some(s) if s.in_part > 0 => problems.push(format!(
+                "changes of sysctls were heard of the first {} folders only (of devices) in {} network namespaces",
+                sysctls::MOST,
+                s.in_part
+            )),
+            Some(_) => {}
+        }
+        lock(&kept).problems = problems;
+        Listener {
+            kept,
+            sysctls,
+            spaces,
+            rulesets: HashMap::new(),
+            links: HashMap::new(),
+            pending: vec![],
+            buffer: vec![0; BUFFER_BYTES],
+            read: (0, Instant::now()),
+        }
+    }
+
+    fn run(mut self, until: &OwnedFd) {
+        loop {
+            let spent = self.spent();
+            let mut fds = vec![PollFd::new(until, PollFlags::IN)];
+            if spent.is_none() {
+                let sockets = self.spaces.heard.iter().map(|h| h.socket.as_fd());
+                let all = sockets.chain(self.sysctls.iter().map(|s| s.as_fd()));
+                fds.extend(all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            }
+            let patience = Timespec::try_from(spent.unwrap_or(TICK)).ok();
+            let ready = poll(&mut fds, patience.as_ref());
+            let ended = fds.first().is_some_and(|f| !f.revents().is_empty());
+            if ended || ready.is_err_and(|e| e != rustix::io::Errno::INTR) {
+                return;
+            }
+            if ready.is_ok_and(|n| n > 0) {
+                self.hear();
+                self.settings();
+            }
+            if self.spaces.refresh(&mut self.sysctls) {
+                self.listed();
+            }
+        }
+    }
+
+    /// How long nothing is read any more, where enough was read in this second.
+    fn spent(&mut self) -> Option<Duration> {
+        let passed = self.read.1.elapsed();
+        if passed >= TICK {
+            self.read = (0, Instant::now());
+        }
+        (self.read.0 >= MOST_A_SECOND).then(|| TICK.saturating_sub(passed))
+    }
+
+    fn hear(&mut self) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for n in 0..self.spaces.heard.len() {
+            while self.read.0 < MOST_A_SECOND {
+                let Some(heard) = self.spaces.heard.get(n) else { break };
+                let (netns, of) = (heard.netns, heard.of);
+                let came = heard.socket.next(&mut buffer);
+                let at = now_ns(ClockId::Monotonic);
+                let (bytes, number) = match came {
+                    Came::Nothing => break,
+                    Came::Lost => {
+                        lock(&self.kept).push(at, format!("what=lost netns={netns}"));
+                        continue;
+                    }
+                    Came::Messages(bytes, number) => (bytes, number),
+                };
+                self.read.0 += 1;
+                let piece = buffer.get(..bytes).unwrap_or_default();
+                match (self.spaces.whose(netns, number), number) {
+                    (Some(netns), _) => self.piece(netns, of, at, piece),
+                    (None, Some(number)) if self.pending.len() < MOST_PENDING => {
+                        self.pending.push((number, of, at, piece.to_vec()));
+                    }
+                    _ => lock(&self.kept).left_out += 1,
+                }
+            }
+        }
+        self.buffer = buffer;
+    }
+
+    /// What was of namespaces that were not known yet. One that is not known now is gone.
+    fn listed(&mut self) {
+        for (number, of, at, piece) in std::mem::take(&mut self.pending) {
+            if let Some(netns) = self.spaces.whose(0, Some(number)) {
+                self.piece(netns, of, at, &piece);
+            }
+        }
+    }
+
+    fn piece(&mut self, netns: u64, of: Of, at: i64, piece: &[u8]) {
+        for m in messages(piece) {
+            let told = match of {
+                Of::Route if matches!(m.kind, 88 | 89) => {
+                    self.spaces.numbered(netns, m.body);
+                    None
+                }
+                Of::Route => of_route(netns, &m)
+                    .filter(|line| self.is_new(&m, line))
+                    .map(|line| (m.by, line)),
+                Of::Rules => self.rulesets.entry(netns).or_default().take(netns, &m),
+            };
+            if let Some((by, line)) = told {
+                lock(&self.kept).push(at, line + &who(by));
+            }
+        }
+    }
+
+    /// Whether a link's line is another than its last; of others it is.
+    fn is_new(&mut self, m: &messages::Message<'_>, line: &str) -> bool {
+        if m.kind != 16 {
+            return true;
+        }
+        // `what=link did=new netns=1 ifindex=2`
+        let name: Vec<&str> = line.splitn(5, ' ').take(4).collect();
+        if self.links.len() >= MOST_LINKS {
+            self.links.clear();
+        }
+        self.links.insert(name.join(" "), line.to_owned()).as_deref() != Some(line)
+    }
+
+    fn settings(&mut self) {
+        let Some(sysctls) = &self.sysctls else { return };
+        let (written, lost) = sysctls.written();
+        let at = now_ns(ClockId::Monotonic);
+        let mut kept = lock(&self.kept);
+        if lost {
+            kept.push(at, "what=lost".to_owned());
+        }
+        for (netns, name, value) in written {
+            kept.push(
+                at,
+                format!("what=sysctl did=new netns={netns} name={name} value={value}"),
+            );
+        }
+    }
+}
+
+/// ` by=1234 comm=ip`: the port of who asked is as a rule the id of its process, which may have ended.
+fn who(port: u32) -> String {
+    let Some(pid) = (port > 0).then_some(port) else {
+        return String::new();
+    };
+    let comm = std::fs::read(format!("/proc/{pid}/comm")).ok();
+    let comm = comm.map(|c| word(String::from_utf8_lossy(&c).trim_end()));
+    match comm.filter(|c| !c.is_empty()) {
+        Some(comm) => format!(" by={pid} comm={comm}"),
+        None => format!(" by={pid}"),
+    }
+}

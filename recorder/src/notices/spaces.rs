@@ -1,0 +1,232 @@
+//! Which network namespaces are heard, and by which socket.
+//!
+//! In: the list of them. Out: sockets to listen at, and whose a message is. A namespace that has a number in the recorder's own (which the kernel gives it
+//! with the first device that joins both, net/core/net_namespace.c `peernet2id_alloc`) is heard by the recorder's own socket. Another needs one inside it, and a
+//! socket keeps its namespace: it is closed within a second after the last name and process of the namespace are gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+
+use super::messages::messages;
+use super::socket::Socket;
+use super::sysctls::Sysctls;
+use crate::snapshot::MAX_NETNS;
+use crate::snapshot::netlink::{attributes, u32_at};
+use crate::snapshot::netns::{self, Netns};
+
+/// RTNLGRP_LINK, _TC, _IPV4_IFADDR, _IPV4_ROUTE, _IPV4_RULE, _IPV6_IFADDR, _IPV6_ROUTE, _IPV6_RULE, _NSID, _NEXTHOP.
+const ROUTE_GROUPS: [u32; 10] = [1, 4, 5, 7, 8, 9, 11, 19, 28, 32];
+/// NFNLGRP_NFTABLES.
+const NFT_GROUP: u32 = 7;
+/// How often the list is made again, and how often at most when a message is of none of it.
+const LISTED: Duration = Duration::from_secs(60);
+const AGAIN: Duration = Duration::from_secs(3);
+/// How often it is looked whether those with a socket inside are there.
+const LOOKED: Duration = Duration::from_secs(1);
+const RTM_NEWNSID: u16 = 88;
+const RTM_GETNSID: u16 = 90;
+const NETNSA_NSID: u16 = 1;
+const NETNSA_FD: u16 = 3;
+
+/// What a socket hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// rtnetlink.
+    Route,
+    /// nftables.
+    Rules,
+}
+
+/// A socket, and the namespace that it is in.
+#[derive(Debug)]
+pub struct Heard {
+    /// By its inode.
+    pub netns: u64,
+    /// What.
+    pub of: Of,
+    /// Where.
+    pub socket: Socket,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Spaces {
+    /// The recorder's own first.
+    pub heard: Vec<Heard>,
+    own: u64,
+    known: BTreeMap<u64, Netns>,
+    /// Inodes by their number here.
+    numbers: BTreeMap<i32, u64>,
+    inside: BTreeSet<u64>,
+    listed: Instant,
+    looked: Instant,
+    stale: bool,
+    /// What a person should know.
+    pub problems: BTreeSet<String>,
+}
+
+fn mask(groups: &[u32]) -> u32 {
+    groups.iter().fold(0, |m, g| m | 1u32.checked_shl(g - 1).unwrap_or(0))
+}
+
+impl Spaces {
+    /// Listens.
+    pub fn new(sysctls: &mut Option<Sysctls>) -> Spaces {
+        let now = Instant::now();
+        let mut all = Spaces {
+            heard: vec![],
+            own: netns::own_inode().unwrap_or(0),
+            known: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            inside: BTreeSet::new(),
+            listed: now,
+            looked: now,
+            stale: false,
+            problems: BTreeSet::new(),
+        };
+        all.open(all.own, true);
+        all.list(sysctls);
+        all
+    }
+
+    fn open(&mut self, netns: u64, own: bool) {
+        let route = Socket::open(None, mask(&ROUTE_GROUPS), own).map(|s| (Of::Route, s));
+        let rules = Socket::open(Some(NETFILTER), mask(&[NFT_GROUP]), own).map(|s| (Of::Rules, s));
+        for (socket, what) in [(route, "links, addresses, routes and qdiscs"), (rules, "nftables")] {
+            match socket {
+                Ok((of, socket)) => self.heard.push(Heard { netns, of, socket }),
+                Err(e) => {
+                    self.problems.insert(format!("changes of {what} were not heard: {e}"));
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, sysctls: &mut Option<Sysctls>) {
+        self.listed = Instant::now();
+        self.stale = false;
+        let spaces: Vec<Netns> = netns::list().into_iter().take(MAX_NETNS).collect();
+        self.numbers.clear();
+        for space in spaces {
+            let new = !self.known.contains_key(&space.inode);
+            if new && let Some(s) = sysctls {
+                s.watch(&space);
+            }
+            if !space.own {
+                match number(&space) {
+                    Ok(Some(n)) => _ = self.numbers.insert(n, space.inode),
+                    Ok(None) if self.inside.insert(space.inode) => self.enter(&space),
+                    _ => {}
+                }
+            }
+            self.known.insert(space.inode, space);
+        }
+    }
+
+    /// Listens inside.
+    fn enter(&mut self, space: &Netns) {
+        let open = || {
+            let route = Socket::open(None, mask(&ROUTE_GROUPS), false);
+            (route, Socket::open(Some(NETFILTER), mask(&[NFT_GROUP]), false))
+        };
+        let Ok((route, rules)) = space.inside(open) else {
+            return;
+        };
+        let netns = space.inode;
+        let both = [(Of::Route, route), (Of::Rules, rules)];
+        let opened = both.into_iter().filter_map(|(of, s)| Some((of, s.ok()?)));
+        self.heard
+            .extend(opened.map(|(of, socket)| Heard { netns, of, socket }));
+    }
+
+    /// The namespace of a message: of one with a number that which has it.
+    pub fn whose(&mut self, netns: u64, number: Option<i32>) -> Option<u64> {
+        match number {
+            None => Some(netns),
+            Some(n) => {
+                let found = self.numbers.get(&n).copied();
+                self.stale |= found.is_none();
+                found
+            }
+        }
+    }
+
+    /// A number was given or taken away (RTM_NEWNSID, RTM_DELNSID): it is no longer whose it was. Each namespace has numbers of its own for the others.
+    pub fn numbered(&mut self, netns: u64, body: &[u8]) {
+        if netns != self.own {
+            return;
+        }
+        let of = attributes(body.get(4..).unwrap_or_default()).find(|(a, _)| *a == NETNSA_NSID);
+        if let Some(n) = of.and_then(|(_, v)| u32_at(v, 0)) {
+            self.numbers.remove(&n.cast_signed());
+        }
+        self.stale = true;
+    }
+
+    /// Closes what is gone, and looks for new ones; whether it listed them.
+    pub fn refresh(&mut self, sysctls: &mut Option<Sysctls>) -> bool {
+        let now = Instant::now();
+        if now.duration_since(self.looked) >= LOOKED {
+            self.looked = now;
+            let gone: Vec<u64> = self.inside.iter().copied().filter(|n| !self.is_there(*n)).collect();
+            for netns in gone {
+                self.close(netns);
+            }
+        }
+        let age = now.duration_since(self.listed);
+        let due = age >= LISTED || (self.stale && age >= AGAIN);
+        if due {
+            self.list(sysctls);
+            let gone: Vec<u64> = self.known.keys().copied().filter(|n| !self.is_there(*n)).collect();
+            for netns in gone {
+                self.close(netns);
+                self.known.remove(&netns);
+                if let Some(s) = sysctls {
+                    s.forget(netns);
+                }
+            }
+        }
+        due
+    }
+
+    fn is_there(&self, netns: u64) -> bool {
+        netns == self.own || self.known.get(&netns).is_some_and(Netns::is_there)
+    }
+
+    fn close(&mut self, netns: u64) {
+        self.inside.remove(&netns);
+        self.heard.retain(|h| h.netns != netns || netns == self.own);
+    }
+}
+
+/// The number of a namespace here.
+fn number(space: &Netns) -> io::Result<Option<i32>> {
+    let file: File = space.open()?;
+    let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
+    let patience = Some(Duration::from_secs(2));
+    rustix::net::sockopt::set_socket_timeout(&fd, rustix::net::sockopt::Timeout::Recv, patience)?;
+    // Header, struct rtgenmsg padded, an attribute of a u32.
+    let mut request = vec![];
+    request.extend_from_slice(&28u32.to_ne_bytes());
+    request.extend_from_slice(&RTM_GETNSID.to_ne_bytes());
+    request.extend_from_slice(&1u16.to_ne_bytes());
+    request.extend_from_slice(&[0; 12]);
+    request.extend_from_slice(&8u16.to_ne_bytes());
+    request.extend_from_slice(&NETNSA_FD.to_ne_bytes());
+    request.extend_from_slice(&file.as_raw_fd().to_ne_bytes());
+    sendto(&fd, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut buffer = vec![0u8; 4 << 10];
+    let (n, _) = recv(&fd, &mut *buffer, RecvFlags::empty())?;
+    let piece = buffer.get(..n).unwrap_or_default();
+    let answer = messages(piece).find(|m| m.kind == RTM_NEWNSID);
+    let answer = answer.ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
+    let of = attributes(answer.body.get(4..).unwrap_or_default()).find(|(a, _)| *a == NETNSA_NSID);
+    let number = of.and_then(|(_, v)| u32_at(v, 0)).map(u32::cast_signed);
+    Ok(number.filter(|n| *n >= 0))
+}
