@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
+use crate::announced::{Announced, tables::CHANGES};
 use crate::classes::tables::{CLASSES, ClassRow};
 use crate::clients::{BY_SECOND, CLIENTS};
 use crate::counters::over_time::{OverTime, sockets::SOCKETS_OVER_TIME, tables::COUNTERS_OVER_TIME};
@@ -197,6 +198,8 @@ pub struct Facts {
     pub counters_over_time: OverTime,
     /// Views `accept_queues`, `socket_backlogs`, `name_lookups`.
     pub probes: Probes,
+    /// View `changes`: what was announced while it was recorded.
+    pub announced: Announced,
     /// View `classes`.
     pub classes: Vec<ClassRow>,
     /// What could not be answered, and why.
@@ -274,6 +277,7 @@ impl Facts {
             view(&ACCEPT_QUEUES, &self.probes.accepts, names),
             view(&SOCKET_BACKLOGS, &self.probes.backlogs, names),
             view(&NAME_LOOKUPS, &self.probes.lookups, names),
+            view(&CHANGES, &self.announced.rows, names),
             view(&CLASSES, &self.classes, names),
             view(&CGROUPS, &self.cpu_limits.rows, names),
             view(&SNAPSHOTS, &self.snapshots, names),

@@ -5,6 +5,7 @@
 //! ```
 
 pub mod analyses;
+pub mod announced;
 pub mod classes;
 pub mod clients;
 pub mod confidence;

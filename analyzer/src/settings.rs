@@ -16,6 +16,8 @@ pub mod changed;
 pub mod classes;
 pub mod devices;
 mod qdisc;
+
+pub(crate) use qdisc::options as qdisc_options;
 #[cfg(test)]
 mod tests;
 

@@ -153,7 +153,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &tcp,
     );
     let verdict = verdict::with_the_quotas(lines, facts, receive.findings());
-    let verdict = verdict::with_the_changes(verdict, &facts.changed, drops.findings());
+    let verdict = verdict::with_the_changes(verdict, facts, drops.findings());
     Answers {
         quality,
         verdict,

@@ -21,6 +21,7 @@ mod tests;
 
 use crate::snapshots::{field, hex, number};
 pub use options::Shape;
+pub(crate) use options::shape;
 use tables::{ClassRow, Counts};
 
 /// Most classes kept: a hostile file may hold any number.

@@ -52,7 +52,7 @@ impl<'b> Attribute<'b> {
     }
 }
 
-pub(super) fn shape(kind: &str, hex: &str, endian: Endian) -> Shape {
+pub(crate) fn shape(kind: &str, hex: &str, endian: Endian) -> Shape {
     let bytes = bytes_of(hex).unwrap_or_default();
     let of = Attribute { bytes: &bytes, endian };
     match kind {

@@ -378,6 +378,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         counters,
         counters_over_time,
         probes,
+        announced: crate::announced::of_one(capture, counted, &comms),
         classes: crate::classes::where_counted(capture, counted),
         settings,
         changed: crate::settings::changed::changed(capture),

@@ -48,7 +48,7 @@ pub struct Change {
     pub after: String,
 }
 
-type Values = BTreeMap<String, String>;
+pub(crate) type Values = BTreeMap<String, String>;
 
 /// `net.ipv4.ip_forward = 1` lines.
 fn sysctls(text: &[u8]) -> Values {
@@ -89,7 +89,7 @@ fn of_snmp(text: &[u8]) -> Values {
 }
 
 /// What is known of each namespace at a time, and what its own texts tell of that.
-fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, (Values, BTreeSet<String>)> {
+pub(crate) fn known(capture: &Capture, at: SnapshotWhen) -> BTreeMap<Option<u64>, (Values, BTreeSet<String>)> {
     let of = |file: &'static str| {
         let all = capture.snapshots.iter().filter(move |s| s.when == at);
         all.filter_map(move |s| match of_netns(&s.what) {

@@ -73,7 +73,7 @@ const SHORT: usize = 32;
 const TICK_NS: u64 = 64;
 
 /// The options in words.
-pub(super) fn options(kind: &str, hex: &str, endian: Endian) -> String {
+pub(crate) fn options(kind: &str, hex: &str, endian: Endian) -> String {
     let known = bytes_of(hex).and_then(|bytes| {
         let said = vec![Cell::new(false); bytes.len()];
         let of = Reader {

@@ -1,0 +1,120 @@
+//! Links: made, removed, set up and down, their carrier, MTU, bridge.
+//!
+//! IFF_* of include/uapi/linux/if.h.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::state::Said;
+use crate::snapshots::{field, hex, number};
+
+const UP: u64 = 0x1;
+const LOWER_UP: u64 = 0x1_0000;
+/// Words of which the change is told as it is.
+const PLAIN: [(&str, &str); 6] = [
+    ("mtu", "MTU"),
+    ("txqlen", "length of the transmit queue"),
+    ("lladdr", "link-layer address"),
+    ("gso_max_size", "gso_max_size"),
+    ("gro_max_size", "gro_max_size"),
+    ("gso_max_segs", "gso_max_segs"),
+];
+/// BR_STATE_*.
+const PORT_STATES: [&str; 5] = ["disabled", "listening", "learning", "forwarding", "blocking"];
+
+/// Their last lines.
+#[derive(Default)]
+pub struct Links {
+    known: BTreeMap<(u64, u64), String>,
+    /// Those that came in the recording.
+    came: BTreeSet<(u64, u64)>,
+}
+
+impl Links {
+    /// Of the list.
+    pub fn of<'c>(lines: impl Iterator<Item = &'c str>) -> Links {
+        let key = |l: &str| Some((number(l, "netns")?, number(l, "ifindex")?));
+        Links {
+            known: lines.filter_map(|l| Some((key(l)?, l.to_owned()))).collect(),
+            came: BTreeSet::new(),
+        }
+    }
+
+    /// The name of one.
+    pub fn name(&self, netns: u64, ifindex: u64) -> String {
+        let name = self.known.get(&(netns, ifindex)).and_then(|l| field(l, "name"));
+        name.map_or_else(|| format!("device {ifindex}"), str::to_owned)
+    }
+
+    /// Whether one was not there at the start.
+    pub fn came(&self, netns: u64, ifindex: u64) -> bool {
+        self.came.contains(&(netns, ifindex))
+    }
+
+    /// What a notice changes.
+    pub fn take(&mut self, netns: u64, gone: bool, line: &str) -> Option<Said> {
+        let key = (netns, number(line, "ifindex")?);
+        let name = field(line, "name")?.to_owned();
+        if gone {
+            let new_device = self.came.remove(&key);
+            self.known.remove(&key)?;
+            return Some(Said {
+                says: format!("{name} was removed"),
+                of: name,
+                new_device,
+            });
+        }
+        let Some(before) = self.known.insert(key, line.to_owned()) else {
+            self.came.insert(key);
+            let kind = field(line, "kind").map_or(String::new(), |k| format!(" ({k})"));
+            return Some(Said {
+                says: format!("{name}{kind} came"),
+                of: name,
+                new_device: true,
+            });
+        };
+        let says = self.changed(netns, &before, line);
+        (!says.is_empty()).then(|| Said {
+            says: format!("{name}: {}", says.join(", ")),
+            of: name,
+            new_device: self.came.contains(&key),
+        })
+    }
+
+    fn changed(&self, netns: u64, before: &str, now: &str) -> Vec<String> {
+        let mut says = vec![];
+        let (old, new) = (hex(before, "flags").unwrap_or(0), hex(now, "flags").unwrap_or(0));
+        let turned = |bit: u64| (old ^ new) & bit != 0;
+        if field(before, "name") != field(now, "name") {
+            says.push(format!("was named {} before", field(before, "name").unwrap_or("?")));
+        }
+        if turned(UP) {
+            says.push(if new & UP != 0 { "set up" } else { "set down" }.to_owned());
+        } else if turned(LOWER_UP) {
+            says.push(if new & LOWER_UP != 0 { "got its carrier" } else { "lost its carrier" }.to_owned());
+        }
+        for (key, name) in PLAIN {
+            // A short message has not all of them.
+            if let (Some(old), Some(new)) = (field(before, key), field(now, key))
+                && old != new
+            {
+                says.push(format!("{name} from {old} to {new}"));
+            }
+        }
+        let (old, new) = (number(before, "master"), number(now, "master"));
+        if old != new && field(now, "mtu").is_some() {
+            let of = |n| self.name(netns, n);
+            says.extend(old.map(|n| format!("taken out of {}", of(n))));
+            says.extend(new.map(|n| format!("put into {}", of(n))));
+        }
+        let state = |l: &str| {
+            let n = number(l, "port_state").and_then(|n| usize::try_from(n).ok())?;
+            PORT_STATES.get(n).copied()
+        };
+        if let (Some(old), Some(new)) = (state(before), state(now))
+            && old != new
+        {
+            says.push(format!("bridge port from {old} to {new}"));
+        }
+        says
+    }
+}
