@@ -1,5 +1,5 @@
 #!/bin/sh
-# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay|gro OUT_DIR [RECORDER]
+# record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|changes|overlay|gro OUT_DIR [RECORDER]
 # Records a sample of sample-data/ again, with its oracles and its PROVENANCE.md. Needs root, iproute2, iperf3, tcpdump,
 # tcptrace, trace-cmd, zstd, python3, nft (mtu, opens, named, datagrams). Makes network namespaces named nmlab-<pid>-* and removes them.
 set -eu
@@ -14,7 +14,7 @@ PATH=$(dirname "$(realpath "${3:-$lab/../../target/release/netmortem-record}")")
 id=nmlab-$$
 tmp=$(mktemp -d)
 chmod 755 "$tmp"
-cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/messages.py" "$tmp"
+cp "$lab/rpc.py" "$lab/neighbour.py" "$lab/mtu.py" "$lab/opens.py" "$lab/named.py" "$lab/datagrams.py" "$lab/lookups.py" "$lab/seconds.py" "$lab/changes.py" "$lab/messages.py" "$tmp"
 cd "$tmp"
 
 cleanup() {
@@ -515,6 +515,57 @@ END
     } > "$out/PROVENANCE.md"
 }
 
+changes() {
+    ip netns add "$id-a"
+    ip netns add "$id-r"
+    ip netns add "$id-b"
+    link a a0 10.86.1.2/24 r ra 10.86.1.1/24
+    link r rb 10.86.2.1/24 b b0 10.86.2.2/24
+    in_ns r sysctl -qw net.ipv4.ip_forward=1
+    in_ns a sysctl -qw net.ipv4.conf.a0.rp_filter=0
+    ip -n "$id-a" route add default via 10.86.1.1
+    ip -n "$id-b" route add default via 10.86.2.1
+    in_ns b python3 changes.py answer 10.86.2.2 7000 &
+    sleep 0.5
+    in_ns a python3 changes.py ask 10.86.2.2 7000 &
+    sleep 0.5
+    netmortem-record --profile full -o changes.nmb -- python3 changes.py play "$id-a" "$id-r" "$id-b" planted.csv 2> "$tmp/recorder.txt"
+    without_symbols changes
+    cp planted.csv "$out/planted.csv"
+    {
+        cat <<END
+# changes
+
+A real recording of a host whose network is changed while it is asked: queues, rules, routes, addresses, settings, each at a known time and by a known program.
+
+| | |
+|---|---|
+$(host_rows)
+| Made by | \`tests/lab/record-samples.sh changes\`; nice -20 |
+
+## How
+
+Three network namespaces, a and b joined by r, which forwards. In b a program answers at 10.86.2.2:7000, in a another asks 10 ms after each answer, 200 bytes for 600:
+
+    netmortem-record --profile full -o changes.nmb -- python3 changes.py play a r b planted.csv
+
+makes the changes of \`tests/lab/changes.py\`: a tbf on r's way to b for a second; a rule in b that drops each eighth segment of the answers for a second; a route's
+MTU, a route, a rule, an address and settings of a; the MTU of a device of r, where a pair of devices comes and goes.
+The member with the kernel's symbols was left out of the bundle afterwards, and of the list in its end.json.
+
+The recorder said:
+
+$(sed 's/^/    /' recorder.txt)
+
+## Oracle
+
+- \`planted.csv\`: of each change CLOCK_MONOTONIC (the recording's clock) before and after the command that made it, where, by which program (none: the kernel does not
+  say it of links and settings), and how the analyzer is to put it.
+END
+        sums changes.nmb.zst planted.csv
+    } > "$out/PROVENANCE.md"
+}
+
 seconds() {
     for ns in a b; do ip netns add "$id-$ns"; ip -n "$id-$ns" link set lo up; done
     link a va 10.85.1.1/24 b vb 10.85.1.2/24
@@ -841,7 +892,8 @@ named) named ;;
 datagrams) datagrams ;;
 lookups) lookups ;;
 seconds) seconds ;;
+changes) changes ;;
 overlay) overlay ;;
 gro) gro ;;
-*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|overlay|gro OUT_DIR [RECORDER]" >&2; exit 2 ;;
+*) echo "usage: record-samples.sh sawtooth|rpc|neighbour|mtu|cpu|opens|named|datagrams|lookups|seconds|changes|overlay|gro OUT_DIR [RECORDER]" >&2; exit 2 ;;
 esac

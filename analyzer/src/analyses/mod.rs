@@ -10,6 +10,7 @@
 
 pub mod application;
 pub mod breakdown;
+pub mod changes;
 pub mod counters;
 pub mod cpus;
 pub mod datagrams;
@@ -64,6 +65,8 @@ pub struct Answers {
     pub quality: quality::Quality,
     /// Nine lines.
     pub verdict: Vec<verdict::Line>,
+    /// What was changed meanwhile, and what was different after it?
+    pub changes: changes::Changes,
     /// Did connections come to be?
     pub opens: Outcome<opens::Opens>,
     /// Did those who asked by UDP get an answer, and did a datagram come twice?
@@ -137,7 +140,7 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
     let circling = neighbours::circling(facts);
     let opens = opens::answer(facts);
     let datagrams = datagrams::answer(facts);
-    let (counters, cpus) = (counters::answer(facts), cpus::answer(facts));
+    let (counters, cpus, changes) = (counters::answer(facts), cpus::answer(facts), changes::answer(facts));
     let forwarding = forwarding::answer(facts);
     let (of_units, of_rows) = rayon::join(of_units, of_rows);
     let ((receive, transmit), (exemplars, (over_time, breakdown))) = of_units;
@@ -153,10 +156,11 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &tcp,
     );
     let verdict = verdict::with_the_quotas(lines, facts, receive.findings());
-    let verdict = verdict::with_the_changes(verdict, facts, drops.findings());
+    let verdict = verdict::with_the_changes(verdict, (&facts.changed, &changes), drops.findings());
     Answers {
         quality,
         verdict,
+        changes,
         opens,
         datagrams,
         application,

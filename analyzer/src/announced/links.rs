@@ -90,7 +90,14 @@ impl Links {
         if turned(UP) {
             says.push(if new & UP != 0 { "set up" } else { "set down" }.to_owned());
         } else if turned(LOWER_UP) {
-            says.push(if new & LOWER_UP != 0 { "got its carrier" } else { "lost its carrier" }.to_owned());
+            says.push(
+                if new & LOWER_UP != 0 {
+                    "got its carrier"
+                } else {
+                    "lost its carrier"
+                }
+                .to_owned(),
+            );
         }
         for (key, name) in PLAIN {
             // A short message has not all of them.

@@ -84,6 +84,15 @@ pub fn of(capture: &Capture, ran: &dyn Fn(u32, i64) -> Option<String>) -> Announ
     }
     out.heard = true;
     lines.sort_by_key(|(at, _)| *at);
+    // A slice has what was announced before it, for what was so then.
+    let time = capture
+        .manifest
+        .as_ref()
+        .and_then(|m| m.pointer("/slice/time").cloned());
+    let time: Option<[u64; 2]> = time.and_then(|t| serde_json::from_value(t).ok());
+    let [from, to] = time
+        .unwrap_or([0, u64::MAX])
+        .map(|t| i64::try_from(t).unwrap_or(i64::MAX));
     let mut state = State::of(capture);
     let mut rest = lines.iter().peekable();
     while let Some((at, line)) = rest.next() {
@@ -96,12 +105,17 @@ pub fn of(capture: &Capture, ran: &dyn Fn(u32, i64) -> Option<String>) -> Announ
         let Some(mut row) = state.take(*at, line, next) else {
             continue;
         };
+        if !(from..=to).contains(at) {
+            continue;
+        }
         if out.rows.len() >= MOST {
             out.lost += 1;
             continue;
         }
         row.by = number(line, "by").and_then(|n| u32::try_from(n).ok());
-        let comm = field(line, "program").or_else(|| field(line, "comm")).map(str::to_owned);
+        let comm = field(line, "program")
+            .or_else(|| field(line, "comm"))
+            .map(str::to_owned);
         row.program = comm.or_else(|| ran(row.by?, *at));
         out.rows.push(row);
     }

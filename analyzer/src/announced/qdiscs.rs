@@ -40,7 +40,9 @@ fn words(line: &str, endian: Endian) -> String {
 /// `htb rate 5000000 bit/s, ceil ...`
 fn class_words(line: &str, endian: Endian) -> String {
     let kind = field(line, "kind").unwrap_or("?");
-    let shape = field(line, "options").map(|o| crate::classes::shape(kind, o, endian)).unwrap_or_default();
+    let shape = field(line, "options")
+        .map(|o| crate::classes::shape(kind, o, endian))
+        .unwrap_or_default();
     let bits = |name: &str, of: Option<u64>| of.map(|b| format!(" {name}={}bit", b.saturating_mul(8)));
     let prio = shape.prio.map(|p| format!(" prio={p}"));
     let parts = [bits("rate", shape.rate), bits("ceil", shape.ceil), prio];
@@ -63,7 +65,9 @@ impl Qdiscs {
         endian: Endian,
     ) -> Qdiscs {
         Qdiscs {
-            qdiscs: qdiscs.filter_map(|l| Some((key(l, "parent")?, words(l, endian)))).collect(),
+            qdiscs: qdiscs
+                .filter_map(|l| Some((key(l, "parent")?, words(l, endian))))
+                .collect(),
             classes: classes
                 .filter_map(|l| Some((key(l, "handle")?, class_words(l, endian))))
                 .collect(),
@@ -109,12 +113,7 @@ impl Qdiscs {
     }
 
     /// What a notice of a class changes.
-    pub fn class(
-        &mut self,
-        (netns, gone): (u64, bool),
-        line: &str,
-        (links, endian): (&Links, Endian),
-    ) -> Option<Said> {
+    pub fn class(&mut self, (netns, gone): (u64, bool), line: &str, (links, endian): (&Links, Endian)) -> Option<Said> {
         let at = key(line, "handle")?;
         let now = class_words(line, endian);
         let dev = links.name(netns, at.1);

@@ -13,7 +13,9 @@ const MAIN: u64 = 254;
 /// What tells one route from another.
 const NAMED: [&str; 6] = ["netns", "family", "to", "table", "tos", "metric"];
 /// What is told of a route besides its way.
-const TOLD: [&str; 8] = ["src", "mtu", "initcwnd", "cwnd", "initrwnd", "advmss", "rto_min", "cong"];
+const TOLD: [&str; 8] = [
+    "src", "mtu", "initcwnd", "cwnd", "initrwnd", "advmss", "rto_min", "cong",
+];
 /// RTN_*.
 const KINDS: [(u64, &str); 4] = [(6, "blackhole"), (7, "unreachable"), (8, "prohibit"), (9, "throw")];
 
@@ -38,19 +40,26 @@ fn way(line: &str) -> String {
     kept.join(" ")
 }
 
+/// `blackhole `, where it is not one that leads on.
+fn kind(way: &str) -> String {
+    let kind = field(way, "type").and_then(|v| v.parse::<u64>().ok());
+    let known = KINDS.iter().find(|(n, _)| Some(*n) == kind);
+    known.map_or(String::new(), |(_, name)| format!("{name} "))
+}
+
 /// `via 10.0.0.1 dev eth0`
 fn said(way: &str, netns: u64, links: &Links) -> String {
     let mut parts = vec![];
     for (key, value) in words(way) {
         match key {
             "ifindex" => parts.push(format!("dev {}", links.name(netns, value.parse().unwrap_or(0)))),
-            "type" => {
-                let kind = KINDS.iter().find(|(n, _)| value.parse() == Ok(*n));
-                parts.extend(kind.map(|(_, name)| (*name).to_owned()));
-            }
+            "type" => {}
             "hop" => {
                 let mut of = value.split(',');
-                let (via, dev) = (of.next().unwrap_or("-"), of.next().and_then(|n| n.parse().ok()).unwrap_or(0));
+                let (via, dev) = (
+                    of.next().unwrap_or("-"),
+                    of.next().and_then(|n| n.parse().ok()).unwrap_or(0),
+                );
                 let weight = of.next().unwrap_or("1");
                 parts.push(format!("nexthop {via} dev {} weight {weight}", links.name(netns, dev)));
             }
@@ -78,14 +87,17 @@ impl Routes {
         if is_kernels(line) || (!gone && old.as_ref() == Some(&new)) {
             return None;
         }
-        let to = field(line, "to")?.to_owned();
+        let to = field(line, "to").filter(|to| !to.is_empty())?.to_owned();
         let table = number(line, "table").filter(|t| *t != MAIN);
         let table = table.map_or(String::new(), |t| format!(" in table {t}"));
+        let words = |of: &str| (kind(of) + &said(of, netns, links)).trim_end().to_owned();
         let way = said(&new, netns, links);
+        let way = if way.is_empty() { way } else { format!(" {way}") };
+        let route = format!("route {}{to}{way}", kind(&new));
         let says = match (gone, old) {
-            (true, _) => format!("route {to} {way} was removed{table}"),
-            (false, None) => format!("route {to} {way} was set{table}"),
-            (false, Some(old)) => format!("route {to} became {way} (before: {}){table}", self::said(&old, netns, links)),
+            (true, _) => format!("{route} was removed{table}"),
+            (false, None) => format!("{route} was set{table}"),
+            (false, Some(old)) => format!("route {to} became {} (before: {}){table}", words(&new), words(&old)),
         };
         let by = number(line, "ifindex").is_some_and(|n| links.came(netns, n));
         Some(Said {

@@ -48,7 +48,13 @@ impl State {
             }
             spaces.insert(netns, field(l, "name").map(str::to_owned));
         }
-        let address = |l: &str| Some((number(l, "netns")?, number(l, "ifindex")?, field(l, "address")?.to_owned()));
+        let address = |l: &str| {
+            Some((
+                number(l, "netns")?,
+                number(l, "ifindex")?,
+                field(l, "address")?.to_owned(),
+            ))
+        };
         let endian = capture.endian;
         State {
             links: Links::of(lines(capture, "links", start)),
@@ -93,19 +99,19 @@ impl State {
             at_ns,
             netns,
             what,
-            says: said.says + &self.space(netns),
+            says: self.space(netns) + &said.says,
             of: said.of,
             comes_and_goes: said.new_device || !self.spaces.contains_key(&netns),
             ..ChangeRow::default()
         })
     }
 
-    /// ` in web`: where it is not the recorder's own.
+    /// `in web `: where it is not the recorder's own.
     fn space(&self, netns: u64) -> String {
         match self.spaces.get(&netns) {
             _ if self.own == Some(netns) => String::new(),
-            Some(Some(name)) => format!(" in {name}"),
-            _ => format!(" in network namespace {netns}"),
+            Some(Some(name)) => format!("in {name} "),
+            _ => format!("in network namespace {netns} "),
         }
     }
 
@@ -146,7 +152,11 @@ impl State {
         let id = number(line, "id").unwrap_or(0);
         let via = field(line, "via").map_or(String::new(), |v| format!(" via {v}"));
         let dev = number(line, "ifindex").map_or(String::new(), |n| format!(" dev {}", self.links.name(netns, n)));
-        let blackhole = if field(line, "blackhole").is_some() { " blackhole" } else { "" };
+        let blackhole = if field(line, "blackhole").is_some() {
+            " blackhole"
+        } else {
+            ""
+        };
         Said {
             of: id.to_string(),
             says: match gone {
@@ -180,16 +190,24 @@ fn rule(gone: bool, line: &str) -> Said {
 
 fn ruleset(line: &str) -> Said {
     let count = |key: &str| number(line, key).unwrap_or(0);
-    let pair = |name: &str, new: &str, deleted: &str| match (count(new), count(deleted)) {
-        (0, 0) => None,
-        (new, 0) => Some(format!("{new} {name} new")),
-        (0, gone) => Some(format!("{gone} {name} deleted")),
-        (new, gone) => Some(format!("{new} {name} new, {gone} deleted")),
+    let pair = |(one, many): (&str, &str), new: &str, deleted: &str| {
+        let of = |n: u64| format!("{n} {}", if n == 1 { one } else { many });
+        match (count(new), count(deleted)) {
+            (0, 0) => None,
+            (new, 0) => Some(format!("{} new", of(new))),
+            (0, gone) => Some(format!("{} deleted", of(gone))),
+            (new, gone) => Some(format!("{} new, {gone} deleted", of(new))),
+        }
     };
+    let others = ("table, chain or set", "tables, chains or sets");
     let parts = [
-        pair("rules", "new_rules", "deleted_rules"),
-        pair("elements of sets", "new_elements", "deleted_elements"),
-        pair("tables, chains or sets", "new_others", "deleted_others"),
+        pair(("rule", "rules"), "new_rules", "deleted_rules"),
+        pair(
+            ("element of a set", "elements of sets"),
+            "new_elements",
+            "deleted_elements",
+        ),
+        pair(others, "new_others", "deleted_others"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let chains: Vec<&str> = crate::snapshots::words(line)

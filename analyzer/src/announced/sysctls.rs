@@ -47,7 +47,10 @@ impl Sysctls {
     /// What a notice changes: nothing where the same was written.
     pub fn take(&mut self, netns: u64, line: &str) -> Option<Said> {
         let (name, value) = (field(line, "name")?.to_owned(), field(line, "value")?.to_owned());
-        let before = self.0.get(&(netns, name.clone())).or_else(|| self.of_default(netns, &name));
+        let before = self
+            .0
+            .get(&(netns, name.clone()))
+            .or_else(|| self.of_default(netns, &name));
         let says = match before {
             Some(old) if *old == value => return None,
             Some(old) => format!("{name} from {} to {}", shown(old), shown(&value)),

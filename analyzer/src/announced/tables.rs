@@ -28,11 +28,21 @@ pub static CHANGES: TableDef<ChangeRow> = TableDef {
     name: "changes",
     meaning: "one row per change of links, addresses, routes, rules, qdiscs, nftables' rules and settings that the kernel announced while it was recorded",
     columns: &[
-        col!("time_ns", "ns", I64, "when the recorder had read of it: soon after", |r, _| Cell::I64(r.at_ns)),
+        col!(
+            "time_ns",
+            "ns",
+            I64,
+            "when the recorder had read of it: soon after",
+            |r, _| Cell::I64(r.at_ns)
+        ),
         col!("netns", "id", U64, "network namespace", |r, _| Cell::U64(r.netns)),
-        col!("what", "", Str, "link, address, route, rule, qdisc, class, filter, nexthop, ruleset or sysctl", |r, _| {
-            Cell::str(r.what)
-        }),
+        col!(
+            "what",
+            "",
+            Str,
+            "link, address, route, rule, qdisc, class, filter, nexthop, ruleset or sysctl",
+            |r, _| { Cell::str(r.what) }
+        ),
         col!("of", "", Str, "of which", |r, _| Cell::str(r.of.as_str())),
         col!("says", "", Str, "what changed", |r, _| Cell::str(r.says.as_str())),
         col!(

@@ -51,6 +51,8 @@ struct Kept {
     bytes: usize,
     /// Let go of for want of room.
     left_out: u64,
+    /// A thread listens: where it is silent nothing was announced.
+    listens: bool,
     problems: Vec<String>,
 }
 
@@ -76,6 +78,9 @@ impl Kept {
             out.push_str(&format!("at={at} {line}\n"));
         }
         self.bytes = 0;
+        if out.is_empty() && self.listens {
+            out = format!("at={} what=listening\n", now_ns(ClockId::Monotonic));
+        }
         if self.left_out > 0 {
             let n = std::mem::take(&mut self.left_out);
             out.push_str(&format!("at={} what=left_out count={n}\n", now_ns(ClockId::Monotonic)));
@@ -187,7 +192,11 @@ impl Listener {
             )),
             Some(_) => {}
         }
-        lock(&kept).problems = problems;
+        {
+            let mut kept = lock(&kept);
+            kept.listens = !spaces.heard.is_empty();
+            kept.problems = problems;
+        }
         Listener {
             kept,
             sysctls,

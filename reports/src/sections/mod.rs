@@ -7,6 +7,7 @@
 //! line and a line in [`SECTIONS`]; a test walks the folders.
 
 pub mod application;
+pub mod changes;
 pub mod counters;
 pub mod datagrams;
 pub mod drops;
@@ -60,7 +61,7 @@ pub struct Registered {
 }
 
 /// Every section, in reading order.
-pub static SECTIONS: [Registered; 15] = [
+pub static SECTIONS: [Registered; 16] = [
     Registered {
         folder: "verdict",
         build: verdict::section,
@@ -68,6 +69,10 @@ pub static SECTIONS: [Registered; 15] = [
     Registered {
         folder: "over_time",
         build: over_time::section,
+    },
+    Registered {
+        folder: "changes",
+        build: changes::section,
     },
     Registered {
         folder: "opens",

@@ -1,19 +1,19 @@
 //! The line on what was changed on the host while the recording ran; there is none where nothing was.
 //!
-//! Needs the lists of settings before and after, and what the kernel announced (`changes`). It must not say that a change is why something happened: it says
-//! when it was, by whom, and from what to what. What comes and goes with a container is only counted.
+//! Needs the lists of settings before and after, and what the kernel announced (`changes`), with what was different after it. It must not say that a change is
+//! why something happened. What comes and goes with a container is only counted.
 
 use std::collections::BTreeSet;
 
 use super::sentences::capital;
 use super::{Line, Tone};
+use crate::analyses::changes::{Changes, Cluster};
 use crate::analyses::drops::Drops;
-use crate::announced::tables::ChangeRow;
-use crate::facts::Facts;
 use crate::settings::changed::{Change, FORWARD};
 
-/// Changes named.
+/// Times named, and changes at each.
 const NAMED: usize = 4;
+const EACH: usize = 3;
 /// Where they are listed.
 const LISTED: &str = "`show changes`";
 
@@ -27,85 +27,60 @@ fn words(c: &Change) -> String {
     format!("{} from {} to {}{whose}", c.name, c.before, c.after)
 }
 
-/// `tc`, or its process.
-fn by(row: &ChangeRow) -> String {
-    match (&row.program, row.by) {
-        (Some(program), _) => format!(" (by {program})"),
-        (None, Some(pid)) => format!(" (by process {pid})"),
-        (None, None) => String::new(),
+/// `at 5.104 s the root qdisc of eth0 became tbf (by tc): 50 packets were dropped (none before)`
+fn told(c: &Cluster) -> String {
+    let mut says: Vec<&str> = c.says.iter().take(EACH).map(String::as_str).collect();
+    let more = c.says.len().saturating_sub(EACH) as u64 + c.more;
+    let rest = format!("{more} more");
+    if more > 0 {
+        says.push(&rest);
     }
+    let effects: Vec<&str> = c.effects.iter().map(|e| e.says.as_str()).collect();
+    let effects = match effects.as_slice() {
+        [] => String::new(),
+        of => format!("; since then {}", of.join(", ")),
+    };
+    format!("at {:.3} s {}{effects}", c.from_ns as f64 / 1e9, says.join(", "))
 }
 
-/// Changes of one thing by one program, in order; of a hundred thousand of a hostile file as few as one.
-fn grouped<'f>(rows: &[&'f ChangeRow]) -> Vec<Vec<&'f ChangeRow>> {
-    type Key<'f> = (u64, &'static str, &'f str, Option<&'f str>);
-    let mut at: std::collections::BTreeMap<Key<'f>, usize> = std::collections::BTreeMap::new();
-    let mut all: Vec<Vec<&ChangeRow>> = vec![];
-    for row in rows {
-        let key = (row.netns, row.what, row.of.as_str(), row.program.as_deref());
-        let next = all.len();
-        let n = *at.entry(key).or_insert(next);
-        match all.get_mut(n) {
-            Some(of) => of.push(row),
-            None => all.push(vec![row]),
-        }
-    }
-    all
-}
-
-/// `at 5.104 s the root qdisc of eth0 became tbf (by tc)`
-fn told(group: &[&ChangeRow], start_ns: i64) -> Option<String> {
-    let s = |row: &ChangeRow| format!("{:.3} s", row.at_ns.saturating_sub(start_ns) as f64 / 1e9);
-    let first = group.first()?;
-    Some(match group {
-        [one] => format!("at {} {}{}", s(one), one.says, by(one)),
-        [a, b] => format!("at {} {}, at {} {}{}", s(a), a.says, s(b), b.says, by(b)),
-        [.., last] => format!(
-            "{} times from {} to {} {}, at last {}{}",
-            group.len(),
-            s(first),
-            s(last),
-            first.of,
-            last.says,
-            by(last)
-        ),
-        [] => return None,
-    })
-}
-
-/// What was announced: the sentence; `said`: the drops say it of forwarding.
-fn announced(facts: &Facts, forward_is_said: bool) -> Option<String> {
-    let start = facts.capture.start_ns.unwrap_or(0);
-    let rows = || facts.announced.rows.iter();
-    let of_host: Vec<&ChangeRow> = rows()
-        .filter(|r| !r.comes_and_goes && !(forward_is_said && r.of == FORWARD))
-        .collect();
-    let groups = grouped(&of_host);
-    let named: Vec<String> = groups.iter().take(NAMED).filter_map(|g| told(g, start)).collect();
-    if named.is_empty() {
+/// What was announced, those first after which something was worse.
+fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
+    let only_said = |c: &&Cluster| forward_is_said && c.says.len() == 1 && c.settings == [FORWARD];
+    let mut clusters: Vec<&Cluster> = changes.clusters.iter().filter(|c| !only_said(c)).collect();
+    clusters.sort_by_key(|c| !c.is_worse());
+    if clusters.is_empty() {
         return None;
     }
-    let more: usize = groups.iter().skip(NAMED).map(Vec::len).sum();
-    let passing = rows().filter(|r| r.comes_and_goes).count();
+    let named: Vec<String> = clusters.iter().take(NAMED).map(|c| told(c)).collect();
     let mut rest = vec![];
+    let more = clusters.len().saturating_sub(NAMED) as u64 + changes.more;
     if more > 0 {
-        rest.push(format!("{more} more"));
+        rest.push(format!("at {more} more time{}", if more == 1 { "" } else { "s" }));
     }
-    if passing > 0 {
-        rest.push(format!("{passing} of devices or namespaces that came in the recording"));
+    if changes.passing > 0 {
+        rest.push(format!(
+            "{} change{} of devices or namespaces that came in the recording",
+            changes.passing,
+            if changes.passing == 1 { "" } else { "s" }
+        ));
     }
     let rest = match rest.as_slice() {
         [] => String::new(),
-        of => format!(", and {} ({LISTED})", of.join(", and ")),
+        of => format!("; and {} ({LISTED})", of.join(", ")),
     };
     Some(format!("changed in the recording: {}{rest}", named.join("; ")))
 }
 
 /// Settings that are others after than before, of which nothing was announced.
-fn settings(facts: &Facts, drops: Option<&Drops>) -> Option<String> {
-    let heard: BTreeSet<&str> = facts.announced.rows.iter().map(|r| r.of.as_str()).collect();
+fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) -> Option<String> {
+    let heard: BTreeSet<&str> = (changes.clusters.iter())
+        .flat_map(|c| c.settings.iter().map(String::as_str))
+        .collect();
     let said = |c: &Change| drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.as_ref() == Some(c)));
-    let mut rest = facts.changed.iter().filter(|c| !said(c) && !heard.contains(c.name.as_str())).peekable();
+    let mut rest = changed
+        .iter()
+        .filter(|c| !said(c) && !heard.contains(c.name.as_str()))
+        .peekable();
     rest.peek()?;
     let rest: Vec<&Change> = rest.collect();
     let named: Vec<String> = rest.iter().take(NAMED).map(|c| words(c)).collect();
@@ -113,21 +88,26 @@ fn settings(facts: &Facts, drops: Option<&Drops>) -> Option<String> {
         0 => String::new(),
         n => format!(", and {n} more (`show snapshots`)"),
     };
-    Some(format!("settings were changed in the recording: {}{more}", named.join(", ")))
+    Some(format!(
+        "settings were changed in the recording: {}{more}",
+        named.join(", ")
+    ))
 }
 
-/// Behind the others.
-pub(crate) fn with_the_changes(mut lines: Vec<Line>, facts: &Facts, drops: Option<&Drops>) -> Vec<Line> {
+/// Behind the others; where something is wrong, and something was worse after a change, among the first.
+pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes), drops: Option<&Drops>) -> Vec<Line> {
     let forward = drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.is_some()));
-    let says = [announced(facts, forward), settings(facts, drops)];
+    let says = [announced(both.1, forward), settings(both, drops)];
     let says: Vec<String> = says.into_iter().flatten().collect();
     if says.is_empty() {
         return lines;
     }
+    let wrong = lines.iter().any(|l| l.tone == Tone::Bad) && both.1.clusters.iter().any(Cluster::is_worse);
+    let tone = if wrong { Tone::Bad } else { Tone::Notice };
     let sentence: Vec<String> = says.iter().map(|s| format!("{}.", capital(s))).collect();
     lines.push(Line {
         names_cause: true,
-        ..Line::of("settings", Tone::Notice, sentence.join(" "), says.join("; "))
+        ..Line::of("settings", tone, sentence.join(" "), says.join("; "))
     });
     lines
 }

@@ -12,7 +12,7 @@ use netmortem_formats::{Capture, Coding, CpuStats, Locus, SnapshotWhen};
 
 use super::left_out::{by_name, compared, drops, shortened, slice, without_names};
 use super::names::Names;
-use super::{Change, Done, RewriteError, cpu, notes, pages, seconds, texts};
+use super::{Change, Done, RewriteError, cpu, notes, notices, pages, seconds, texts};
 use crate::snapshots::of_netns;
 use crate::told::slice::{CUT, losses_sentence, moments, of_field, says_redacted};
 
@@ -39,6 +39,9 @@ pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut D
         (Some(window), None) => seconds::of_window(capture, window),
         _ => HashMap::new(),
     };
+    // Without what was announced before it, a slice would tell as old what was so at the start of the recording.
+    let first = seconds.iter().find(|(_, number)| **number == 1).map(|(name, _)| *name);
+    let earlier = notices::before(capture, first);
     let of_perf = cpu::of_perf(capture);
     if of_perf {
         out.before
@@ -56,6 +59,9 @@ pub fn texts(capture: &Capture, change: &Change, names: &mut Names, done: &mut D
         }
         let at_end = name == SAVED_CMDLINES || name.ends_with("/end") || name.ends_with("/end.zst");
         let kept = match seconds.get(name) {
+            Some(1) if !earlier.is_empty() => {
+                notices::with(data, &earlier).and_then(|data| second(1, &data, change, names))
+            }
             Some(number) => second(*number, data, change, names),
             None => member(name, data, change, names),
         };

@@ -21,6 +21,7 @@ mod list;
 mod members;
 mod names;
 mod notes;
+mod notices;
 mod pages;
 mod payload;
 mod seconds;

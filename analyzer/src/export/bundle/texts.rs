@@ -6,6 +6,7 @@ use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Coding, Locus};
 
 use super::names::Names;
+use super::notices::{self, NOTICES};
 use crate::snapshots::{field, of_netns};
 
 /// Texts that hold numbers and the kernel's own words only.
@@ -153,6 +154,10 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
                 "name" => Some(names.other(value)),
                 _ => Some(value.to_vec()),
             }),
+            NOTICES => match notices::redact(names, line) {
+                Some(line) => line,
+                None => continue,
+            },
             _ => return None,
         };
         out.extend(new);
@@ -189,7 +194,8 @@ fn limit(key: &str, value: &[u8]) -> Option<Vec<u8>> {
     known.then(|| value.to_vec())
 }
 
-fn text_of(value: &[u8]) -> Option<&str> {
+/// What is UTF-8.
+pub fn text_of(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok()
 }
 
@@ -203,7 +209,7 @@ const WORDED: [&str; 4] = [
 
 /// `net.core.rmem_max = 212992`; a device's, `net.ipv4.conf.eth0.rp_filter = 2`, by its new name. Numbers only: other values may name something
 /// of the host, or be its secret. The comment that says what is listed stays.
-fn setting(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
+pub fn setting(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
     let text = text_of(line)?;
     if text.starts_with("# what differs from ") && text.chars().all(|c| c.is_ascii_alphanumeric() || "#', ".contains(c))
     {
@@ -238,14 +244,14 @@ fn setting(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// `10.0.0.1/24`.
-fn prefix(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
+pub fn prefix(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
     let (address, length) = text_of(value)?.split_once('/')?;
     let length: u8 = length.parse().ok()?;
     Some(format!("{}/{length}", names.ip(address.parse().ok()?)).into_bytes())
 }
 
 /// `02:00:00:00:00:01`; what is no address of Ethernet goes.
-fn link(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
+pub fn link(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
     let bytes: Option<Vec<u8>> = text_of(value)?
         .split(':')
         .map(|b| u8::from_str_radix(b, 16).ok())
@@ -312,7 +318,7 @@ fn interface(names: &mut Names, line: &[u8]) -> Vec<u8> {
 }
 
 /// `key=value` words; `None`: the word is left out.
-fn pairs(line: &[u8], mut replace: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
+pub fn pairs(line: &[u8], mut replace: impl FnMut(&str, &[u8]) -> Option<Vec<u8>>) -> Vec<u8> {
     let mut out: Vec<Vec<u8>> = vec![];
     for word in line.split(|b| *b == b' ') {
         let Some(at) = word.iter().position(|b| *b == b'=') else {

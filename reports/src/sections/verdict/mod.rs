@@ -157,7 +157,8 @@ fn lead(verdict: &[Line], well: Option<&str>) -> String {
 /// The section that a line's subject is shown in.
 fn see(subject: &str) -> Option<&'static str> {
     match subject {
-        "quality" | "settings" => Some("quality"),
+        "quality" => Some("quality"),
+        "settings" => Some("changes"),
         "opens" => Some("opens"),
         "datagrams" => Some("datagrams"),
         "application" => Some("application"),

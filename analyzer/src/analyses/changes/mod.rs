@@ -1,0 +1,156 @@
+//! What was changed on the host while it was recorded, and what was different after than before it?
+//!
+//! Needs the view `changes`, and of `drops`, `retransmits`, `opens`, `resets`, `responses`, `tcp_samples` and `tx` the times. Changes at one time are told together.
+//! It must not say that a change is why something else changed: it says what was counted and measured before and after, where that differs by much.
+//!
+//! ```text
+//! rows -> clusters (less than 0.5 s apart), without what comes and goes -> before: since the cluster before, 10 s at most; after: until the next, 10 s at most -> effects
+//! ```
+
+mod effects;
+#[cfg(test)]
+mod tests;
+
+use crate::announced::tables::ChangeRow;
+use crate::facts::Facts;
+use effects::Series;
+
+/// Changes less than so far apart are of one deed, ns.
+const TOGETHER_NS: i64 = 500_000_000;
+/// What is compared before and after, at most, ns.
+const WINDOW_NS: i64 = 10_000_000_000;
+/// A change is announced so much later than it is, at most but for a busy host, ns.
+const LATE_NS: i64 = 5_000_000;
+/// Clusters kept, and changes of each.
+const MOST: usize = 50;
+const NAMED: usize = 12;
+
+/// Something that was different after.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Effect {
+    /// `50 packets were dropped (none before)`
+    pub says: String,
+    /// It is for the worse.
+    pub worse: bool,
+}
+
+/// Changes at one time.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Cluster {
+    /// The first and the last, since the start of the recording, ns.
+    pub from_ns: i64,
+    /// See there.
+    pub to_ns: i64,
+    /// What was changed, in words, the first of them.
+    pub says: Vec<String>,
+    /// So many more.
+    pub more: u64,
+    /// How long before and after are compared, ns; `None`: one of them is too short.
+    pub compared_ns: Option<(i64, i64)>,
+    /// What was different.
+    pub effects: Vec<Effect>,
+    /// A sysctl that the kernel's own list of settings tells, too.
+    #[serde(skip)]
+    pub settings: Vec<String>,
+}
+
+impl Cluster {
+    /// Whether something was worse after it.
+    pub fn is_worse(&self) -> bool {
+        self.effects.iter().any(|e| e.worse)
+    }
+}
+
+/// All of them.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
+pub struct Changes {
+    /// A recorder listened, and something was announced.
+    pub heard: bool,
+    /// Times that something that was announced was lost.
+    pub lost: u64,
+    /// Changes of the host, but for those of devices and namespaces that came in the recording.
+    pub count: u64,
+    /// These.
+    pub passing: u64,
+    /// In order of time.
+    pub clusters: Vec<Cluster>,
+    /// Clusters that are not kept.
+    pub more: u64,
+}
+
+/// `tc`, or its process.
+fn by(row: &ChangeRow) -> String {
+    match (&row.program, row.by) {
+        (Some(program), _) => format!(" (by {program})"),
+        (None, Some(pid)) => format!(" (by process {pid})"),
+        (None, None) => String::new(),
+    }
+}
+
+/// Sentences of changes, one after the other by the same program with that only once.
+fn sentences(rows: &[&ChangeRow]) -> Vec<String> {
+    let mut out: Vec<String> = vec![];
+    for (i, row) in rows.iter().take(NAMED).enumerate() {
+        let next = rows.get(i + 1).filter(|_| i + 1 < NAMED);
+        let same = next.is_some_and(|n| by(n) == by(row));
+        out.push(if same {
+            row.says.clone()
+        } else {
+            row.says.clone() + &by(row)
+        });
+    }
+    out
+}
+
+/// Answers.
+pub fn answer(facts: &Facts) -> Changes {
+    let all = &facts.announced;
+    let rows: Vec<&ChangeRow> = all.rows.iter().filter(|r| !r.comes_and_goes).collect();
+    let mut out = Changes {
+        heard: all.heard,
+        lost: all.lost,
+        count: rows.len() as u64,
+        passing: (all.rows.len() - rows.len()) as u64,
+        ..Changes::default()
+    };
+    if rows.is_empty() {
+        return out;
+    }
+    let apart = |a: &&ChangeRow, b: &&ChangeRow| b.at_ns.saturating_sub(a.at_ns) < TOGETHER_NS;
+    let of: Vec<&[&ChangeRow]> = rows.chunk_by(apart).collect();
+    let series = Series::of(facts);
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let end = facts.capture.end_ns.unwrap_or(start);
+    let at = |c: &[&ChangeRow]| c.first().map_or(start, |r| r.at_ns.saturating_sub(LATE_NS));
+    for (i, cluster) in of.iter().take(MOST).enumerate() {
+        let (Some(first), Some(last)) = (cluster.first(), cluster.last()) else {
+            continue;
+        };
+        let before = i
+            .checked_sub(1)
+            .and_then(|n| of.get(n)?.last())
+            .map_or(start, |r| r.at_ns);
+        let next = of.get(i + 1).map_or(end, |c| at(c));
+        let here = at(cluster);
+        let windows = (
+            (start.max(here.saturating_sub(WINDOW_NS)), here),
+            (before.max(here.saturating_sub(WINDOW_NS)), here),
+            (here, next.min(last.at_ns.saturating_add(WINDOW_NS)).min(end)),
+        );
+        let compared = series.compared(windows);
+        let settings = cluster.iter().filter(|r| r.what == "sysctl");
+        out.clusters.push(Cluster {
+            from_ns: first.at_ns.saturating_sub(start),
+            to_ns: last.at_ns.saturating_sub(start),
+            says: sentences(cluster),
+            more: cluster.len().saturating_sub(NAMED) as u64,
+            compared_ns: compared
+                .is_some()
+                .then(|| (windows.1.1 - windows.1.0, windows.2.1 - windows.2.0)),
+            effects: compared.unwrap_or_default(),
+            settings: settings.map(|r| r.of.clone()).collect(),
+        });
+    }
+    out.more = of.len().saturating_sub(MOST) as u64;
+    out
+}

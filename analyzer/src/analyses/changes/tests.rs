@@ -1,0 +1,167 @@
+//! What is said to be different after a change.
+
+use super::*;
+use crate::facts::ConnectionId;
+use crate::reconstruct::tcp::tables::SampleRow;
+
+const S: i64 = 1_000_000_000;
+
+fn change(at_ns: i64, says: &str, program: &str) -> ChangeRow {
+    ChangeRow {
+        at_ns,
+        what: "qdisc",
+        says: says.into(),
+        program: (!program.is_empty()).then(|| program.into()),
+        ..ChangeRow::default()
+    }
+}
+
+/// Twenty seconds from 100 s on.
+fn facts(rows: Vec<ChangeRow>) -> Facts {
+    let mut f = Facts::empty();
+    (f.capture.start_ns, f.capture.end_ns) = (Some(100 * S), Some(120 * S));
+    f.announced.heard = true;
+    f.announced.rows = rows;
+    f
+}
+
+fn drops(f: &mut Facts, times: impl Iterator<Item = i64>) {
+    let row = |t| crate::reconstruct::drops::tables::DropRow {
+        expected: Some(false),
+        ..crate::testing::rows::drop_at(t)
+    };
+    f.drops.extend(times.map(row));
+}
+
+fn round_trips(f: &mut Facts, connection: u32, from_s: i64, us: u32) {
+    let row = |n: i64| SampleRow {
+        time_ns: from_s * S + n * 50_000_000,
+        connection: ConnectionId(connection),
+        snd_cwnd: 10,
+        ssthresh: 0,
+        srtt_us: us,
+        snd_una: 0,
+        snd_nxt: 2_896,
+        snd_wnd: 0,
+        rcv_wnd: 0,
+        data_len: 0,
+        cpu: 0,
+    };
+    f.tcp_samples.extend((0..20).map(row));
+}
+
+fn said(c: &Cluster) -> Vec<&str> {
+    c.effects.iter().map(|e| e.says.as_str()).collect()
+}
+
+#[test]
+fn changes_of_one_deed_are_together_and_windows_end_at_the_next() {
+    let rows = vec![
+        change(105 * S, "a", "tc"),
+        change(105 * S + S / 10, "b", "tc"),
+        change(105 * S + S / 5, "c", "ip"),
+        ChangeRow {
+            comes_and_goes: true,
+            ..change(106 * S, "veth", "")
+        },
+        change(118 * S, "d", ""),
+    ];
+    let found = answer(&facts(rows));
+    assert_eq!((found.heard, found.count, found.passing, found.more), (true, 4, 1, 0));
+    let [first, second] = found.clusters.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!((first.from_ns, first.to_ns), (5 * S, 5 * S + S / 5));
+    assert_eq!(first.says, ["a", "b (by tc)", "c (by ip)"]);
+    assert_eq!(second.says, ["d"]);
+    // Not beyond ten seconds.
+    assert_eq!(first.compared_ns, Some((5 * S - LATE_NS, 10 * S + S / 5 + LATE_NS)));
+    assert_eq!(second.compared_ns, Some((10 * S, 2 * S + LATE_NS)));
+    assert!(found.clusters.iter().all(|c| c.effects.is_empty()));
+}
+
+#[test]
+fn what_began_after_it_is_told_and_what_went_on_is_not() {
+    let mut f = facts(vec![change(105 * S, "a", "")]);
+    drops(&mut f, (0..10).map(|n| 105 * S + n * S / 10));
+    assert_eq!(
+        said(&answer(&f).clusters[0]),
+        ["10 packets were dropped in this host in 10.01 s (none in 5.00 s before)"]
+    );
+    assert!(answer(&f).clusters[0].is_worse());
+    // Two are too few; as many a second before are no news.
+    f.drops.truncate(2);
+    assert!(said(&answer(&f).clusters[0]).is_empty());
+    f.drops.clear();
+    drops(&mut f, (0..40).map(|n| 100 * S + n * S / 4));
+    assert!(said(&answer(&f).clusters[0]).is_empty());
+    // That they are over is none either: they come in bursts.
+    f.drops.clear();
+    drops(&mut f, (0..10).map(|n| 103 * S + n * S / 10));
+    assert!(said(&answer(&f).clusters[0]).is_empty());
+    // One before, in a window as short: three after may be chance.
+    let mut f = facts(vec![change(100 * S + S / 2, "a", "")]);
+    drops(&mut f, [100 * S + S / 4, 101 * S, 102 * S, 103 * S].into_iter());
+    assert!(said(&answer(&f).clusters[0]).is_empty());
+}
+
+#[test]
+fn times_are_compared_of_those_that_were_there_before() {
+    let mut f = facts(vec![change(105 * S, "a", "")]);
+    round_trips(&mut f, 1, 103, 500);
+    round_trips(&mut f, 1, 106, 9_500);
+    assert_eq!(
+        said(&answer(&f).clusters[0]),
+        ["smoothed round trips p50 9.50 ms (500.0 \u{b5}s before)"]
+    );
+    assert!(answer(&f).clusters[0].is_worse());
+    // Shorter ones are told, and are not worse.
+    f.tcp_samples.iter_mut().for_each(|s| s.srtt_us = 10_000 - s.srtt_us);
+    assert!(!answer(&f).clusters[0].is_worse());
+    assert_eq!(said(&answer(&f).clusters[0]).len(), 1);
+    // Of single segments, whose ACKs may be delayed.
+    f.tcp_samples.iter_mut().for_each(|s| s.snd_nxt = 1_448);
+    assert!(said(&answer(&f).clusters[0]).is_empty());
+    f.tcp_samples.iter_mut().for_each(|s| s.snd_nxt = 2_896);
+    // Another connection's.
+    f.tcp_samples
+        .iter_mut()
+        .filter(|s| s.time_ns > 105 * S)
+        .for_each(|s| s.connection = ConnectionId(2));
+    assert!(said(&answer(&f).clusters[0]).is_empty());
+}
+
+/// At the ends nothing can be compared, and that is said.
+#[test]
+fn short_windows_are_not_compared() {
+    let found = answer(&facts(vec![
+        change(100 * S + S / 10, "a", ""),
+        change(120 * S, "b", ""),
+    ]));
+    assert!(found.clusters.iter().all(|c| c.compared_ns.is_none()));
+    assert_eq!(answer(&Facts::empty()), Changes::default());
+}
+
+/// Of the planted ones the two that slow and lose are told with that, the others with nothing.
+#[test]
+fn of_planted_changes_those_that_matter_are_told_with_what_they_did() {
+    let capture = crate::tests::sample("changes/changes.nmb.zst");
+    let facts = crate::analyze(&capture, &Default::default());
+    let found = answer(&facts);
+    let worse: Vec<&str> = found
+        .clusters
+        .iter()
+        .filter(|c| c.is_worse())
+        .map(|c| c.says[0].as_str())
+        .collect();
+    assert_eq!(worse.len(), 2, "{:#?}", found.clusters);
+    assert!(worse[0].contains("root qdisc of rb became tbf"), "{}", worse[0]);
+    assert!(worse[1].contains("rules of nftables"), "{}", worse[1]);
+    let again = found.clusters[2]
+        .effects
+        .iter()
+        .any(|e| e.says.contains(" retransmission"));
+    assert!(again, "{:#?}", found.clusters[2]);
+    // What nftables drops is dropped in this host.
+    assert!(said(&found.clusters[2])[0].contains("packets were dropped in this host"));
+}

@@ -1,0 +1,86 @@
+//! What was changed on the host meanwhile, and what was different after it. In: `Answers::changes`.
+
+use netmortem_analyzer::analyses::changes::{Changes, Cluster};
+
+use super::shared::counted;
+use crate::clean::Text;
+use crate::document::{Block, Cell, Column, Section, Severity, Table};
+use crate::format;
+use crate::sections::Input;
+
+#[cfg(test)]
+mod tests;
+
+/// Builds the section.
+#[must_use]
+pub fn section(input: &Input<'_>) -> Section {
+    let found = &input.answers.changes;
+    Section {
+        id: "changes",
+        title: "Changes of the host".into(),
+        lead: lead(found),
+        blocks: blocks(found),
+    }
+}
+
+fn lead(found: &Changes) -> Text {
+    let lost = match found.lost {
+        0 => String::new(),
+        n => format!(" {} something that was announced was lost.", counted(n, "time")),
+    };
+    Text::from(match (found.heard, found.count) {
+        (false, _) => "Not known: the recorder did not listen to what the kernel announces of links, routes, rules, qdiscs and settings.".to_owned(),
+        (true, 0) => format!("Nothing was changed of links, addresses, routes, rules, qdiscs, nftables' rules and settings that the kernel announces.{lost}"),
+        (true, n) => format!("{} of links, addresses, routes, rules, qdiscs, nftables' rules or settings.{lost}", counted(n, "change")),
+    })
+}
+
+fn blocks(found: &Changes) -> Vec<Block> {
+    let mut blocks = vec![];
+    if !found.clusters.is_empty() {
+        blocks.push(Block::Table(table(found)));
+    }
+    if found.passing > 0 {
+        blocks.push(Block::Paragraph(Text::from(format!(
+            "{} of devices and network namespaces that came in the recording, as with a container, {} not among these.",
+            counted(found.passing, "change"),
+            if found.passing == 1 { "is" } else { "are" }
+        ))));
+    }
+    if found.heard {
+        blocks.push(Block::Code(vec!["netmortem show changes INPUT --format csv".into()]));
+    }
+    blocks
+}
+
+fn table(found: &Changes) -> Table {
+    let row = |c: &Cluster| {
+        let more = (c.more > 0).then(|| format!("{} more", format::count(c.more)));
+        let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
+        let after: Vec<String> = c.effects.iter().map(|e| e.says.clone()).collect();
+        let after = match (after.as_slice(), c.compared_ns) {
+            ([], None) => Cell::Unknown,
+            ([], Some(_)) => Cell::Text("no difference found".into()),
+            (of, _) => Cell::Badge(
+                if c.is_worse() { Severity::Notice } else { Severity::Info },
+                Text::name(&of.join("; ")),
+            ),
+        };
+        vec![Cell::At(c.from_ns), Cell::Text(Text::name(&says.join("; "))), after]
+    };
+    let note = "Compared is the time since the change before it, and until the next one, 10 s at most on either side. What differs after a change need not be of it.";
+    let more = match found.more {
+        0 => String::new(),
+        n => format!(" {} later ones are not in this table.", format::count(n)),
+    };
+    Table {
+        caption: "Changes, and what was different after each".into(),
+        columns: vec![
+            Column::in_unit("at", "s"),
+            Column::text("what, and by whom"),
+            Column::text("after it"),
+        ],
+        rows: found.clusters.iter().map(row).collect(),
+        note: Some(Text::from(format!("{note}{more}"))),
+    }
+}

@@ -1,0 +1,60 @@
+//! The table, and what is said where there is none.
+
+use netmortem_analyzer::analyses::answer;
+use netmortem_analyzer::announced::tables::ChangeRow;
+
+use super::*;
+use crate::sections::fixture::{START, facts};
+
+fn built(rows: Vec<ChangeRow>, heard: bool) -> Section {
+    let mut f = facts();
+    f.announced.rows = rows;
+    f.announced.heard = heard;
+    let answers = answer(&f);
+    section(&Input {
+        facts: &f,
+        answers: &answers,
+    })
+}
+
+fn row(at_ns: i64, says: &str) -> ChangeRow {
+    ChangeRow {
+        at_ns: START + at_ns,
+        what: "qdisc",
+        says: says.into(),
+        program: Some("tc".into()),
+        ..ChangeRow::default()
+    }
+}
+
+#[test]
+fn changes_are_listed_with_their_time_and_whose_they_are() {
+    let rows = vec![
+        row(2_000_000_000, "<b>"),
+        ChangeRow {
+            comes_and_goes: true,
+            ..row(3_000_000_000, "veth1 came")
+        },
+    ];
+    let section = built(rows, true);
+    assert!(
+        section.lead.to_string().starts_with("1 change of links"),
+        "{}",
+        section.lead
+    );
+    let Some(Block::Table(table)) = section.blocks.first() else {
+        panic!("{:?}", section.blocks);
+    };
+    assert_eq!(table.rows.len(), 1);
+    assert_eq!(table.rows[0][0], Cell::At(2_000_000_000));
+    assert_eq!(table.rows[0][1], Cell::Text(Text::name("<b> (by tc)")));
+    let passing = "1 change of devices and network namespaces that came in the recording, as with a container, is not among these.";
+    assert!(matches!(&section.blocks[1], Block::Paragraph(t) if t.to_string() == passing));
+}
+
+#[test]
+fn none_is_said_only_where_somebody_listened() {
+    let said = |heard| built(vec![], heard).lead.to_string();
+    assert!(said(true).starts_with("Nothing was changed of links"));
+    assert!(said(false).starts_with("Not known: the recorder did not listen"));
+}
