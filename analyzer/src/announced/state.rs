@@ -99,19 +99,20 @@ impl State {
             at_ns,
             netns,
             what,
-            says: self.space(netns) + &said.says,
+            host: self.space(netns),
+            says: said.says,
             of: said.of,
             comes_and_goes: said.new_device || !self.spaces.contains_key(&netns),
             ..ChangeRow::default()
         })
     }
 
-    /// `in web `: where it is not the recorder's own.
+    /// `web`: where it is not the recorder's own.
     fn space(&self, netns: u64) -> String {
         match self.spaces.get(&netns) {
             _ if self.own == Some(netns) => String::new(),
-            Some(Some(name)) => format!("in {name} "),
-            _ => format!("in network namespace {netns} "),
+            Some(Some(name)) => name.clone(),
+            _ => format!("network namespace {netns}"),
         }
     }
 

@@ -9,6 +9,8 @@ pub struct ChangeRow {
     pub at_ns: i64,
     /// Network namespace (inode).
     pub netns: u64,
+    /// Its name; empty: the recorder's own.
+    pub host: String,
     /// `link`, `address`, `route`, `rule`, `qdisc`, `class`, `filter`, `nexthop`, `ruleset`, `sysctl`.
     pub what: &'static str,
     /// Of which.
@@ -36,6 +38,16 @@ pub static CHANGES: TableDef<ChangeRow> = TableDef {
             |r, _| Cell::I64(r.at_ns)
         ),
         col!("netns", "id", U64, "network namespace", |r, _| Cell::U64(r.netns)),
+        col!(
+            "host",
+            "",
+            Str,
+            "its name; null: the recorder's own",
+            |r, _| match r.host.as_str() {
+                "" => Cell::Null,
+                host => Cell::str(host),
+            }
+        ),
         col!(
             "what",
             "",

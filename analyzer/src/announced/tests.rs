@@ -33,12 +33,8 @@ fn planted_changes_are_told_with_when_and_by_whom() {
         assert_eq!(row.program.as_deref().unwrap_or(""), program, "{row:?}");
         assert_eq!(row.by.is_some(), !program.is_empty(), "{row:?}");
         assert_eq!(row.what, what);
-        let place = format!("in {netns} ");
-        assert!(
-            row.says.starts_with(&place) && row.says.contains(says.as_str()),
-            "{}",
-            row.says
-        );
+        assert_eq!(&row.host, netns);
+        assert!(row.says.contains(says.as_str()), "{}", row.says);
     }
     // Two devices that came and went.
     let passing: Vec<&str> = found
@@ -127,7 +123,7 @@ fn links_are_told_by_what_of_them_changed() {
         "eth0: lost its carrier",
         "eth0: got its carrier, MTU from 1500 to 9000, put into br0",
         "lan: was named eth0 before, set down, taken out of br0",
-        "in web eth0: set down",
+        "eth0: set down",
         "veth9 (veth) came",
         "address 10.1.0.1/24 was given to veth9",
         "veth9 was removed",

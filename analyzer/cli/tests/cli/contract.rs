@@ -116,6 +116,7 @@ fn views_have_the_columns_that_programs_rely_on() {
             "drops",
             "time_ns reason location dev expected confidence repaired_by repaired_after_ns",
         ),
+        ("changes", "time_ns netns host what of says by program"),
         ("counters_over_time", "from_ns to_ns source netns of name rise whole"),
         (
             "sockets_over_time",

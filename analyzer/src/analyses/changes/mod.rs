@@ -87,17 +87,21 @@ fn by(row: &ChangeRow) -> String {
     }
 }
 
-/// Sentences of changes, one after the other by the same program with that only once.
+/// Sentences of changes: of several in one place, or by one program, that is said only once.
 fn sentences(rows: &[&ChangeRow]) -> Vec<String> {
     let mut out: Vec<String> = vec![];
+    let mut host = "";
     for (i, row) in rows.iter().take(NAMED).enumerate() {
         let next = rows.get(i + 1).filter(|_| i + 1 < NAMED);
-        let same = next.is_some_and(|n| by(n) == by(row));
-        out.push(if same {
-            row.says.clone()
-        } else {
-            row.says.clone() + &by(row)
-        });
+        let same = next.is_some_and(|n| by(n) == by(row) && n.host == row.host);
+        let by = if same { String::new() } else { by(row) };
+        let place = match row.host.as_str() {
+            of if of == host => String::new(),
+            "" => "in the recorder's own namespace ".to_owned(),
+            of => format!("in {of} "),
+        };
+        host = &row.host;
+        out.push(format!("{place}{}{by}", row.says));
     }
     out
 }

@@ -1,6 +1,6 @@
 //! What the kernel announced, in a bundle that is made of another: with pseudonyms, and of a slice what was before it, too.
 //!
-//! In: lines of `notices` (docs/bundle.md, "Seconds"). Out: lines of the same meaning. Of words that are not known nothing stays.
+//! In: lines of `notices` (docs/bundle.md, "Seconds"). Out: lines of the same meaning. Of words that are not known numbers stay only.
 
 use netmortem_formats::Capture;
 use netmortem_formats::bundle::{PagesEncoder, Second, seconds};
@@ -33,8 +33,8 @@ const OF_MODULES: [&str; 3] = ["kind", "qdisc", "cong"];
 
 /// A line with pseudonyms; `None`: it is left out.
 pub fn redact(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
-    let words = text_of(line)?.split(' ');
-    let of = |key: &str| words.clone().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
+    let parts = text_of(line)?.split(' ');
+    let of = |key: &str| parts.clone().find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
     let what = of("what")?;
     if what == "sysctl" {
         let value = of("value")?.replace('?', " ");
@@ -48,7 +48,12 @@ pub fn redact(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
         let line = format!("{} name={name} value={}", head.join(" "), value.replace(' ', "?"));
         return plain.then(|| line.into_bytes());
     }
-    Some(pairs(line, |key, value| match key {
+    Some(words(names, line))
+}
+
+/// The words of a line that are known, with pseudonyms; of the others numbers.
+pub fn words(names: &mut Names, line: &[u8]) -> Vec<u8> {
+    pairs(line, |key, value| match key {
         "what" => (KINDS.contains(&text_of(value)?) || value == b"left_out").then(|| value.to_vec()),
         "name" | "iif" | "oif" => Some(names.dev(value)),
         "comm" | "program" => Some(names.task(value)),
@@ -85,7 +90,7 @@ pub fn redact(names: &mut Names, line: &[u8]) -> Option<Vec<u8>> {
             let digits = value.strip_prefix(b"0x").unwrap_or(value);
             digits.iter().all(u8::is_ascii_hexdigit).then(|| value.to_vec())
         }
-    }))
+    })
 }
 
 fn address(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {

@@ -154,6 +154,7 @@ pub fn redact(names: &mut Names, what: &str, text: &[u8]) -> Option<Vec<u8>> {
                 "name" => Some(names.other(value)),
                 _ => Some(value.to_vec()),
             }),
+            "routes" => notices::words(names, line),
             NOTICES => match notices::redact(names, line) {
                 Some(line) => line,
                 None => continue,

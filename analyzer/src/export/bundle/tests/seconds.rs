@@ -74,3 +74,36 @@ fn a_slice_of_time_has_the_readings_of_its_time_and_one_on_either_side() {
     let slice = netmortem_formats::open_bytes("slice.nmb", Bytes::Owned(bytes)).unwrap();
     assert_eq!(over_time(&slice), OverTime::default());
 }
+
+/// What was changed before a slice is no change of it, and what was so then is known there.
+#[test]
+fn a_slice_tells_changes_of_its_time_by_what_was_before_it() {
+    let capture = crate::tests::sample("changes/changes.nmb.zst");
+    let all = |c: &Capture| crate::announced::of(c, &|_, _| None).rows;
+    let whole = all(&capture);
+    let nth = |says: &str| whole.iter().position(|r| r.says.contains(says)).unwrap();
+    // The queue that is taken away was set before.
+    let (first, last) = (nth("root qdisc of rb was removed"), nth("rp_filter"));
+    let ns = |n: usize| u64::try_from(whole[n].at_ns).unwrap();
+    for redact in [false, true] {
+        let change = Change {
+            window: Some((ns(first) - 1_000_000, ns(last))),
+            cut: None,
+            redact,
+        };
+        let (bytes, _) = rewrite(&capture, &change, vec![]).unwrap();
+        let slice = netmortem_formats::open_bytes("slice.nmb", Bytes::Owned(bytes)).unwrap();
+        let found = all(&slice);
+        let of = |r: &crate::announced::tables::ChangeRow| (r.at_ns, r.what, r.comes_and_goes, r.by);
+        assert_eq!(
+            found.iter().map(of).collect::<Vec<_>>(),
+            whole[first..=last].iter().map(of).collect::<Vec<_>>()
+        );
+        if !redact {
+            assert_eq!(found[..], whole[first..=last]);
+        }
+        let text = format!("{found:?}");
+        assert_eq!(text.contains("10.86."), !redact, "{text}");
+        assert_eq!(text.contains("nmlab-"), !redact);
+    }
+}
