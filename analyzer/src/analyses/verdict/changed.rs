@@ -38,7 +38,7 @@ fn told(c: &Cluster) -> String {
     let effects: Vec<&str> = c.effects.iter().map(|e| e.says.as_str()).collect();
     let effects = match effects.as_slice() {
         [] => String::new(),
-        of => format!("; since then {}", of.join(", ")),
+        of => format!(", since then {}", of.join(" and ")),
     };
     format!("at {:.3} s {}{effects}", c.from_ns as f64 / 1e9, says.join(", "))
 }

@@ -53,20 +53,23 @@ fn blocks(found: &Changes) -> Vec<Block> {
     blocks
 }
 
+/// With names of the host in it; cleaned, as all texts are.
+fn text(says: &str) -> Cell {
+    Cell::Text(Text::from(says))
+}
+
 fn table(found: &Changes) -> Table {
     let row = |c: &Cluster| {
         let more = (c.more > 0).then(|| format!("{} more", format::count(c.more)));
         let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
         let after: Vec<String> = c.effects.iter().map(|e| e.says.clone()).collect();
-        let after = match (after.as_slice(), c.compared_ns) {
-            ([], None) => Cell::Unknown,
-            ([], Some(_)) => Cell::Text("no difference found".into()),
-            (of, _) => Cell::Badge(
-                if c.is_worse() { Severity::Notice } else { Severity::Info },
-                Text::name(&of.join("; ")),
-            ),
+        let (badge, after) = match (after.as_slice(), c.compared_ns) {
+            ([], None) => (Cell::Unknown, Cell::Text("too short to compare".into())),
+            ([], Some(_)) => (Cell::Badge(Severity::Info, "as before".into()), Cell::Unknown),
+            (of, _) if c.is_worse() => (Cell::Badge(Severity::Notice, "worse".into()), text(&of.join("; "))),
+            (of, _) => (Cell::Badge(Severity::Good, "better".into()), text(&of.join("; "))),
         };
-        vec![Cell::At(c.from_ns), Cell::Text(Text::name(&says.join("; "))), after]
+        vec![Cell::At(c.from_ns), text(&says.join("; ")), badge, after]
     };
     let note = "Compared is the time since the change before it, and until the next one, 10 s at most on either side. What differs after a change need not be of it.";
     let more = match found.more {
@@ -79,6 +82,7 @@ fn table(found: &Changes) -> Table {
             Column::in_unit("at", "s"),
             Column::text("what, and by whom"),
             Column::text("after it"),
+            Column::text("what differs"),
         ],
         rows: found.clusters.iter().map(row).collect(),
         note: Some(Text::from(format!("{note}{more}"))),

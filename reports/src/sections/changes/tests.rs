@@ -47,7 +47,7 @@ fn changes_are_listed_with_their_time_and_whose_they_are() {
     };
     assert_eq!(table.rows.len(), 1);
     assert_eq!(table.rows[0][0], Cell::At(2_000_000_000));
-    assert_eq!(table.rows[0][1], Cell::Text(Text::name("<b> (by tc)")));
+    assert_eq!(table.rows[0][1], Cell::Text("<b> (by tc)".into()));
     let passing = "1 change of devices and network namespaces that came in the recording, as with a container, is not among these.";
     assert!(matches!(&section.blocks[1], Block::Paragraph(t) if t.to_string() == passing));
 }
