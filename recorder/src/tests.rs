@@ -9,6 +9,7 @@ mod flight_drops;
 mod flight_namespaces;
 mod flight_processes;
 pub(crate) mod harness;
+mod heard;
 mod host_faults;
 mod idle;
 pub(crate) mod kernel_state;

@@ -174,6 +174,9 @@ fn readings(second: &Second) -> String {
 /// The chain of each kind begins whole, has no gap, and is as long as `end.json` says.
 fn assert_chained(c: &Capture, end: &End) {
     let all: Vec<Second> = seconds(c).map(Result::unwrap).collect();
+    // What was heard last has no reading.
+    let read = |s: &Second| s.texts.iter().any(|(what, _)| what != "notices");
+    let all: Vec<Second> = all.into_iter().filter(read).collect();
     let names: Vec<&str> = end.readings.iter().map(|r| r.what.as_str()).collect();
     assert_eq!(names, KINDS);
     for r in &end.readings {
