@@ -65,6 +65,7 @@ fn an_empty_recording_gives_all_sections_and_says_unknown() {
         [
             "verdict",
             "over-time",
+            "changes",
             "opens",
             "datagrams",
             "application",

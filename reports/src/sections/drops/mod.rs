@@ -1,6 +1,7 @@
 //! Drops: which frees lost a packet, why and where; the frees that healthy kernels do are shown apart. In: `Answers::drops`, and neighbours
 //! whose address changed meanwhile. That nothing tells whether a free lost a packet is its own answer, not "lost" and not "expected".
 
+mod cut;
 mod neighbours;
 mod rows;
 
@@ -92,6 +93,7 @@ fn blocks(input: &Input<'_>, drops: &Drops) -> Vec<Block> {
     if !drops.groups.is_empty() {
         blocks.push(Block::Table(table(input, &drops.groups)));
     }
+    blocks.extend(cut::table(&drops.groups));
     blocks.extend(rows::lost(input));
     blocks.extend(neighbours::changed(input));
     blocks.push(Block::Code(vec!["netmortem show drops INPUT --format csv".into()]));

@@ -7,6 +7,7 @@
 //! The lines come as runs that end where samples end; nothing is drawn from one run to the next.
 
 mod backlogs;
+mod lossy;
 mod retransmits;
 mod sawtooth;
 
@@ -94,6 +95,7 @@ fn blocks(input: &Input<'_>, tcp: &Tcp) -> Vec<Block> {
         });
     }
     blocks.push(Block::Table(connections(&tcp.connections)));
+    blocks.extend(lossy::table(tcp.lossy_hosts.as_ref()));
     blocks.extend(retransmits::one_by_one(input));
     blocks.extend(backlogs::table(input, &tcp.backlogs));
     blocks.push(Block::Code(vec![

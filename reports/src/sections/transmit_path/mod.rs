@@ -6,6 +6,7 @@
 //! ```
 //! The waits of a segment overlap those of the segments queued with it: shares are of segments' time, not of the clock's.
 
+mod beyond;
 mod classes;
 mod paths;
 mod senders;
@@ -170,6 +171,8 @@ fn blocks(input: &Input<'_>, transmit: &Transmit) -> Vec<Block> {
     blocks.extend(classes::table(transmit));
     blocks.extend(hosts(transmit));
     blocks.extend(paths::table(input, &input.answers.paths));
+    blocks.extend(beyond::filled(input.answers.paths.filled.as_ref()));
+    blocks.extend(beyond::silent(transmit.went_silent.as_ref()));
     blocks.extend(ledger.pictures(&[(&transmit.total, "whole time")]));
     blocks.extend(groups::blocks(
         &input.answers.breakdown.transmit,
