@@ -326,12 +326,24 @@ fn moments(input: &Input<'_>, cpus: &[u16]) -> Vec<Lane> {
                 .is_some_and(|(budget, work)| budget > 0 && work >= budget)
     });
     let lost = facts.drops.iter().filter(|row| row.expected == Some(false));
+    let (start, end) = (facts.capture.start_ns, facts.capture.end_ns);
+    let inside = |at: i64| start.is_none_or(|ns| at >= ns) && end.is_none_or(|ns| at <= ns);
+    let changed = facts
+        .announced
+        .rows
+        .iter()
+        .filter(|row| !row.comes_and_goes && inside(row.at_ns));
     [
         lane("full polls", Tone::Brown, thinned(input, spent.map(|poll| poll.end_ns))),
         lane(
             "retransmits",
             Tone::Red,
             thinned(input, facts.retransmits.iter().map(|row| row.time_ns)),
+        ),
+        lane(
+            "changes of host",
+            Tone::Purple,
+            thinned(input, changed.map(|row| row.at_ns)),
         ),
         lane("host drops", Tone::Green, thinned(input, lost.map(|row| row.time_ns))),
     ]
