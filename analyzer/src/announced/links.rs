@@ -72,46 +72,45 @@ impl Links {
                 new_device: true,
             });
         };
-        let says = self.changed(netns, &before, line);
+        let says = self.changed(netns, (&before, line), &name);
         (!says.is_empty()).then(|| Said {
-            says: format!("{name}: {}", says.join(", ")),
+            says: says.join(", "),
             of: name,
             new_device: self.came.contains(&key),
         })
     }
 
-    fn changed(&self, netns: u64, before: &str, now: &str) -> Vec<String> {
+    /// Each with the name of it, as sentences.
+    fn changed(&self, netns: u64, (before, now): (&str, &str), name: &str) -> Vec<String> {
         let mut says = vec![];
         let (old, new) = (hex(before, "flags").unwrap_or(0), hex(now, "flags").unwrap_or(0));
         let turned = |bit: u64| (old ^ new) & bit != 0;
         if field(before, "name") != field(now, "name") {
-            says.push(format!("was named {} before", field(before, "name").unwrap_or("?")));
+            says.push(format!("{} was named {name}", field(before, "name").unwrap_or("?")));
         }
+        let mut did = |what: &str| says.push(format!("{name} {what}"));
         if turned(UP) {
-            says.push(if new & UP != 0 { "set up" } else { "set down" }.to_owned());
+            did(if new & UP != 0 { "was set up" } else { "was set down" });
         } else if turned(LOWER_UP) {
-            says.push(
-                if new & LOWER_UP != 0 {
-                    "got its carrier"
-                } else {
-                    "lost its carrier"
-                }
-                .to_owned(),
-            );
+            did(if new & LOWER_UP != 0 {
+                "got its carrier"
+            } else {
+                "lost its carrier"
+            });
         }
-        for (key, name) in PLAIN {
+        for (key, word) in PLAIN {
             // A short message has not all of them.
             if let (Some(old), Some(new)) = (field(before, key), field(now, key))
                 && old != new
             {
-                says.push(format!("{name} from {old} to {new}"));
+                says.push(format!("{word} of {name} from {old} to {new}"));
             }
         }
         let (old, new) = (number(before, "master"), number(now, "master"));
         if old != new && field(now, "mtu").is_some() {
             let of = |n| self.name(netns, n);
-            says.extend(old.map(|n| format!("taken out of {}", of(n))));
-            says.extend(new.map(|n| format!("put into {}", of(n))));
+            says.extend(old.map(|n| format!("{name} was taken out of {}", of(n))));
+            says.extend(new.map(|n| format!("{name} was put into {}", of(n))));
         }
         let state = |l: &str| {
             let n = number(l, "port_state").and_then(|n| usize::try_from(n).ok())?;
@@ -120,7 +119,7 @@ impl Links {
         if let (Some(old), Some(new)) = (state(before), state(now))
             && old != new
         {
-            says.push(format!("bridge port from {old} to {new}"));
+            says.push(format!("bridge port {name} from {old} to {new}"));
         }
         says
     }

@@ -99,7 +99,9 @@ impl Routes {
             (false, None) => format!("{route} was set{table}"),
             (false, Some(old)) => format!("route {to} became {} (before: {}){table}", words(&new), words(&old)),
         };
-        let by = number(line, "ifindex").is_some_and(|n| links.came(netns, n));
+        // Of a container that comes there is one to its address; a wider one by a new device (a VPN) may take others' way.
+        let one = to.ends_with("/32") || to.ends_with("/128");
+        let by = one && number(line, "ifindex").is_some_and(|n| links.came(netns, n));
         Some(Said {
             of: to,
             says,

@@ -184,7 +184,7 @@ fn rule(gone: bool, line: &str) -> Said {
     let did = if gone { "was removed" } else { "was set" };
     Said {
         of: priority.to_string(),
-        says: format!("routing rule {priority}:{parts}{action} {did}"),
+        says: format!("routing rule {priority} ({}{action}) {did}", parts.trim_start()),
         new_device: false,
     }
 }

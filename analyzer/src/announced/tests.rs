@@ -120,10 +120,10 @@ fn links_are_told_by_what_of_them_changed() {
         ],
     );
     let expected = [
-        "eth0: lost its carrier",
-        "eth0: got its carrier, MTU from 1500 to 9000, put into br0",
-        "lan: was named eth0 before, set down, taken out of br0",
-        "eth0: set down",
+        "eth0 lost its carrier",
+        "eth0 got its carrier, MTU of eth0 from 1500 to 9000, eth0 was put into br0",
+        "eth0 was named lan, lan was set down, lan was taken out of br0",
+        "eth0 was set down",
         "veth9 (veth) came",
         "address 10.1.0.1/24 was given to veth9",
         "veth9 was removed",

@@ -34,8 +34,10 @@ use sysctls::Sysctls;
 pub const NOTICES: &str = "notices";
 /// Lines kept until they are taken, bytes.
 const MOST_BYTES: usize = 1 << 20;
-/// Messages read in a second.
+/// Messages of rtnetlink read in a second, each a line.
 const MOST_A_SECOND: u32 = 1_000;
+/// And pieces of transactions of nftables, each of which is a line in all.
+const MOST_PIECES: u32 = 20_000;
 /// A message is no longer (NLMSG_GOODSIZE), but for links with many attributes.
 const BUFFER_BYTES: usize = 64 << 10;
 const TICK: Duration = Duration::from_secs(1);
@@ -168,14 +170,14 @@ struct Listener {
     sysctls: Option<Sysctls>,
     spaces: Spaces,
     /// Transactions of nftables under way, by namespace.
-    rulesets: HashMap<u64, Ruleset>,
+    rulesets: HashMap<u64, (i64, Ruleset)>,
     /// Last lines of links.
     links: HashMap<String, String>,
     /// Of namespaces with these numbers, which came since they were listed.
     pending: Vec<(i32, Of, i64, Vec<u8>)>,
     buffer: Vec<u8>,
-    /// Messages of this second, and when it began.
-    read: (u32, Instant),
+    /// Messages of this second, pieces of rules, and when it began.
+    read: (u32, u32, Instant),
 }
 
 impl Listener {
@@ -205,7 +207,7 @@ impl Listener {
             links: HashMap::new(),
             pending: vec![],
             buffer: vec![0; BUFFER_BYTES],
-            read: (0, Instant::now()),
+            read: (0, 0, Instant::now()),
         }
     }
 
@@ -236,19 +238,30 @@ impl Listener {
 
     /// How long nothing is read any more, where enough was read in this second.
     fn spent(&mut self) -> Option<Duration> {
-        let passed = self.read.1.elapsed();
+        let passed = self.read.2.elapsed();
         if passed >= TICK {
-            self.read = (0, Instant::now());
+            self.read = (0, 0, Instant::now());
         }
-        (self.read.0 >= MOST_A_SECOND).then(|| TICK.saturating_sub(passed))
+        let spent = !self.may(Of::Route) || !self.may(Of::Rules);
+        spent.then(|| TICK.saturating_sub(passed))
+    }
+
+    /// Whether more of a kind is read in this second.
+    fn may(&self, of: Of) -> bool {
+        match of {
+            Of::Route => self.read.0 < MOST_A_SECOND,
+            Of::Rules => self.read.1 < MOST_PIECES,
+        }
     }
 
     fn hear(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         for n in 0..self.spaces.heard.len() {
-            while self.read.0 < MOST_A_SECOND {
-                let Some(heard) = self.spaces.heard.get(n) else { break };
+            while let Some(heard) = self.spaces.heard.get(n) {
                 let (netns, of) = (heard.netns, heard.of);
+                if !self.may(of) {
+                    break;
+                }
                 let came = heard.socket.next(&mut buffer);
                 let at = now_ns(ClockId::Monotonic);
                 let (bytes, number) = match came {
@@ -259,7 +272,10 @@ impl Listener {
                     }
                     Came::Messages(bytes, number) => (bytes, number),
                 };
-                self.read.0 += 1;
+                match of {
+                    Of::Route => self.read.0 += 1,
+                    Of::Rules => self.read.1 += 1,
+                }
                 let piece = buffer.get(..bytes).unwrap_or_default();
                 match (self.spaces.whose(netns, number), number) {
                     (Some(netns), _) => self.piece(netns, of, at, piece),
@@ -292,9 +308,15 @@ impl Listener {
                 Of::Route => of_route(netns, &m)
                     .filter(|line| self.is_new(&m, line))
                     .map(|line| (m.by, line)),
-                Of::Rules => self.rulesets.entry(netns).or_default().take(netns, &m),
+                // All of it holds before the first of it is announced.
+                Of::Rules => {
+                    let (_, ruleset) = self.rulesets.entry(netns).or_insert((at, Ruleset::default()));
+                    ruleset.take(netns, &m)
+                }
             };
             if let Some((by, line)) = told {
+                let began = self.rulesets.remove(&netns).filter(|_| of == Of::Rules);
+                let at = began.map_or(at, |(began, _)| began);
                 lock(&self.kept).push(at, line + &who(by));
             }
         }

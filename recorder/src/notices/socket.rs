@@ -9,8 +9,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType, bind, socket_with};
 
-/// More waits for the reader of the recorder's own; what finds no room is lost, and the kernel says so once.
-const BUFFER_BYTES: libc::c_int = 1 << 20;
 /// Room for the numbers beside a message.
 const CONTROL_BYTES: usize = 128;
 
@@ -30,13 +28,14 @@ pub enum Came {
 }
 
 impl Socket {
-    /// Hears groups, as a mask; `all`: of all namespaces that have a number in this.
-    pub fn open(protocol: Option<Protocol>, groups: u32, all: bool) -> io::Result<Socket> {
+    /// Hears groups, as a mask, in a buffer of so many bytes: what finds no room is lost, and the kernel says so once. `all`: of all namespaces that have a
+    /// number in this.
+    pub fn open(protocol: Option<Protocol>, groups: u32, (bytes, all): (i32, bool)) -> io::Result<Socket> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
+        // Beyond net.core.rmem_max where the recorder may; a smaller one loses sooner.
+        _ = set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes);
         if all {
-            // Beyond net.core.rmem_max where the recorder may; a smaller one loses sooner.
-            _ = set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER_BYTES);
             // Where it is refused, what the others announce is not heard; each of them has no number then.
             _ = set(&fd, libc::SOL_NETLINK, libc::NETLINK_LISTEN_ALL_NSID, 1);
         }

@@ -22,6 +22,9 @@ use crate::snapshot::netns::{self, Netns};
 
 /// RTNLGRP_LINK, _TC, _IPV4_IFADDR, _IPV4_ROUTE, _IPV4_RULE, _IPV6_IFADDR, _IPV6_ROUTE, _IPV6_RULE, _NSID, _NEXTHOP.
 const ROUTE_GROUPS: [u32; 10] = [1, 4, 5, 7, 8, 9, 11, 19, 28, 32];
+/// Buffers of the sockets. A transaction of nftables comes all at once: 40,000 rules are 12 MB, which are read while they come.
+const ROUTE_BYTES: i32 = 1 << 20;
+const RULES_BYTES: i32 = 8 << 20;
 /// NFNLGRP_NFTABLES.
 const NFT_GROUP: u32 = 7;
 /// How often the list is made again, and how often at most when a message is of none of it.
@@ -41,6 +44,16 @@ pub enum Of {
     Route,
     /// nftables.
     Rules,
+}
+
+impl Of {
+    /// Hears it where the calling thread is; `all`: in all namespaces with a number there, too.
+    fn socket(self, all: bool) -> io::Result<Socket> {
+        match self {
+            Of::Route => Socket::open(None, mask(&ROUTE_GROUPS), (ROUTE_BYTES, all)),
+            Of::Rules => Socket::open(Some(NETFILTER), mask(&[NFT_GROUP]), (RULES_BYTES, all)),
+        }
+    }
 }
 
 /// A socket, and the namespace that it is in.
@@ -96,8 +109,8 @@ impl Spaces {
     }
 
     fn open(&mut self, netns: u64, own: bool) {
-        let route = Socket::open(None, mask(&ROUTE_GROUPS), own).map(|s| (Of::Route, s));
-        let rules = Socket::open(Some(NETFILTER), mask(&[NFT_GROUP]), own).map(|s| (Of::Rules, s));
+        let route = Of::Route.socket(own).map(|s| (Of::Route, s));
+        let rules = Of::Rules.socket(own).map(|s| (Of::Rules, s));
         for (socket, what) in [(route, "links, addresses, routes and qdiscs"), (rules, "nftables")] {
             match socket {
                 Ok((of, socket)) => self.heard.push(Heard { netns, of, socket }),
@@ -131,15 +144,11 @@ impl Spaces {
 
     /// Listens inside.
     fn enter(&mut self, space: &Netns) {
-        let open = || {
-            let route = Socket::open(None, mask(&ROUTE_GROUPS), false);
-            (route, Socket::open(Some(NETFILTER), mask(&[NFT_GROUP]), false))
-        };
-        let Ok((route, rules)) = space.inside(open) else {
+        let open = || [Of::Route, Of::Rules].map(|of| (of, of.socket(false)));
+        let Ok(both) = space.inside(open) else {
             return;
         };
         let netns = space.inode;
-        let both = [(Of::Route, route), (Of::Rules, rules)];
         let opened = both.into_iter().filter_map(|(of, s)| Some((of, s.ok()?)));
         self.heard
             .extend(opened.map(|(of, socket)| Heard { netns, of, socket }));

@@ -3,11 +3,12 @@
 //! Counts: so many after that four times the rate before, one more than were counted there assumed, does not explain them. Times: medians, or the slowest tenth, of
 //! the same connections, or places that are asked, on both sides.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::FxHashMap;
 
 use super::Effect;
+use crate::analyses::tcp::label;
 use crate::analyses::verdict::duration;
 use crate::facts::Facts;
 use crate::reconstruct::application::tables::ResponseRow;
@@ -22,11 +23,10 @@ const LEAST: u64 = 3;
 /// Least of what is done, and of times on either side.
 const LEAST_DONE: u64 = 20;
 const LEAST_TIMES: usize = 10;
-/// How many times as often, and as long.
+/// Of what there is before.
+const LEAST_MORE: u64 = 6;
+/// How many times as often.
 const TIMES: f64 = 4.0;
-const LONGER: f64 = 2.0;
-/// By how much at least, ns.
-const BY_NS: i64 = 1_000_000;
 
 /// Bytes under way from which their ACKs are not delayed: two full segments.
 const UNDER_WAY: u32 = 2 * 1_448;
@@ -43,10 +43,57 @@ struct Count {
     bad: bool,
 }
 
+/// When times of two windows differ by much.
+struct Rule {
+    quantile: f64,
+    name: &'static str,
+    /// How many times as long.
+    times: f64,
+    /// And by how much at least, ns.
+    by_ns: i64,
+}
+
+impl Rule {
+    fn apart(&self, (was, is): (i64, i64)) -> bool {
+        let (low, high) = (was.min(is), was.max(is));
+        high as f64 >= self.times * low as f64 && high.saturating_sub(low) >= self.by_ns
+    }
+}
+
+/// Answers: the median; or the slowest tenth, which one slow page of many makes, so by more.
+const ANSWERS: [Rule; 2] = [
+    Rule {
+        quantile: 0.5,
+        name: "p50",
+        times: 2.0,
+        by_ns: 1_000_000,
+    },
+    Rule {
+        quantile: 0.9,
+        name: "p90",
+        times: 4.0,
+        by_ns: 20_000_000,
+    },
+];
+/// Smoothed round trips follow what is sent, too.
+const TRIPS: [Rule; 1] = [Rule {
+    quantile: 0.5,
+    name: "p50",
+    times: 3.0,
+    by_ns: 5_000_000,
+}];
+
 /// How long something took, by when it began and whose it is.
 struct Taken {
     rows: Vec<(i64, u64, i64)>,
-    what: &'static str,
+    /// Whose, by number.
+    names: Vec<String>,
+    /// `answers of`
+    of: &'static str,
+    /// `took`
+    took: &'static str,
+    rules: &'static [Rule],
+    least: usize,
 }
 
 /// All that is compared.
@@ -134,10 +181,15 @@ impl Series {
         ];
         // Of each place that is asked, by who asks.
         let mut places: FxHashMap<(Option<IpAddr>, u16), u64> = FxHashMap::default();
+        let mut names = vec![];
         let answers: Vec<_> = asked(facts)
             .map(|(r, to)| {
-                let next = places.len() as u64;
-                let whose = *places.entry((to.daddr, to.dport)).or_insert(next);
+                let whose = *places.entry((to.daddr, to.dport)).or_insert_with(|| {
+                    names.push(to.daddr.map_or("?".to_owned(), |a| {
+                        SocketAddr::new(a.to_canonical(), to.dport).to_string()
+                    }));
+                    names.len() as u64 - 1
+                });
                 (r.send_ns, whose, r.read_ns.saturating_sub(r.send_ns))
             })
             .collect();
@@ -146,21 +198,35 @@ impl Series {
             .tcp_samples
             .iter()
             .filter(|s| s.srtt_us > 0 && s.snd_nxt.wrapping_sub(s.snd_una) >= UNDER_WAY);
-        let trips = trips.map(|s| {
-            (
-                s.time_ns,
-                u64::from(s.connection.0),
-                i64::from(s.srtt_us).saturating_mul(1_000),
-            )
-        });
+        let trips: Vec<_> = trips
+            .map(|s| {
+                (
+                    s.time_ns,
+                    u64::from(s.connection.0),
+                    i64::from(s.srtt_us).saturating_mul(1_000),
+                )
+            })
+            .collect();
         let mut taken = vec![
             Taken {
                 rows: answers,
-                what: "answers took",
+                names,
+                of: "answers of",
+                took: "took",
+                rules: &ANSWERS,
+                least: LEAST_TIMES,
             },
             Taken {
-                rows: trips.collect(),
-                what: "smoothed round trips",
+                names: if trips.is_empty() {
+                    vec![]
+                } else {
+                    facts.connections.iter().map(label).collect()
+                },
+                rows: trips,
+                of: "smoothed round trips of",
+                took: "were",
+                rules: &TRIPS,
+                least: LEAST_TIMES,
             },
         ];
         taken.iter_mut().for_each(|t| t.rows.sort_unstable_by_key(|r| r.0));
@@ -173,41 +239,48 @@ impl Series {
         if !lasts(before) || !lasts(after) {
             return None;
         }
-        let counts = self
-            .counts
-            .iter()
-            .filter_map(|c| c.differs(if c.bad { long } else { before }, after));
+        let counts = self.counts.iter().filter_map(|c| c.differs((long, before, after)));
         let taken = self.taken.iter().filter_map(|t| t.differs(before, after));
         Some(counts.chain(taken).collect())
     }
 }
 
 impl Count {
-    fn differs(&self, before: Window, after: Window) -> Option<Effect> {
-        let (was, is) = (within(&self.times, before), within(&self.times, after));
-        let (long_before, long_after) = (seconds(before), seconds(after));
-        let explains = |n: u64, long: f64, other: u64, other_long: f64| {
-            (n as f64 / long) < TIMES * ((other + 1) as f64 / other_long)
+    /// `long` reaches beyond the change before, `before` does not.
+    fn differs(&self, (long, before, after): (Window, Window, Window)) -> Option<Effect> {
+        let of = |w: Window| (within(&self.times, w), seconds(w));
+        let (of_long, of_before, of_after) = (of(long), of(before), of(after));
+        let times = |(n, in_s): (u64, f64), (other, other_s): (u64, f64)| (n as f64 / in_s) / (other as f64 / other_s);
+        let one_more = |(n, s): (u64, f64)| (n + 1, s);
+        let ((was, was_s), differs) = match self.bad {
+            // What grows since an earlier change is of that.
+            true => {
+                let least = if of_long.0 == 0 { LEAST } else { LEAST_MORE };
+                let grows = of_before.0 > 0 && times(of_after, of_before) < TIMES;
+                let more = of_after.0 >= least && times(of_after, one_more(of_long)) >= TIMES;
+                (of_long, more && !grows)
+            }
+            false => {
+                let fewer = of_before.0 >= LEAST_DONE && times(of_before, one_more(of_after)) >= TIMES;
+                (of_before, fewer)
+            }
         };
-        let least = if self.bad { LEAST } else { LEAST_DONE };
-        let more = is >= least && !explains(is, long_after, was, long_before);
-        let fewer = was >= least && !explains(was, long_before, is, long_after);
-        // That more is done is no news, nor is that something bad is over: it comes in bursts.
-        if !(if self.bad { more } else { fewer }) {
+        if !differs {
             return None;
         }
+        let (is, is_s) = of_after;
         let words = if is == 1 { self.one } else { self.many };
         let is = if is == 0 { "no".to_owned() } else { is.to_string() };
         let was = if was == 0 { "none".to_owned() } else { was.to_string() };
         Some(Effect {
-            says: format!("{is} {words} in {long_after:.2} s ({was} in {long_before:.2} s before)"),
+            says: format!("{is} {words} in {is_s:.2} s ({was} in {was_s:.2} s before)"),
             worse: true,
         })
     }
 }
 
 impl Taken {
-    /// Of whom both sides have enough.
+    /// Of whom both sides have enough; of several the one with most. Each by itself: together they would differ where one asks more than before.
     fn differs(&self, before: Window, after: Window) -> Option<Effect> {
         let mut of: FxHashMap<u64, (Vec<i64>, Vec<i64>)> = FxHashMap::default();
         let part = |(from, to): Window| {
@@ -223,28 +296,37 @@ impl Taken {
                 sides.1.push(*ns);
             }
         }
-        let (mut was, mut is) = (vec![], vec![]);
-        for (a, b) in of.into_values() {
-            if a.len() >= LEAST_TIMES && b.len() >= LEAST_TIMES {
-                was.extend(a);
-                is.extend(b);
-            }
-        }
-        if was.is_empty() {
-            return None;
-        }
-        was.sort_unstable();
-        is.sort_unstable();
-        let at = |q: f64| (quantile(&was, q), quantile(&is, q));
-        let apart = |(was, is): (i64, i64)| {
-            let (low, high) = (was.min(is), was.max(is));
-            high as f64 >= LONGER * low as f64 && high.saturating_sub(low) >= BY_NS
+        let enough = |(_, (was, is)): &(u64, (Vec<i64>, Vec<i64>))| was.len() >= self.least && is.len() >= self.least;
+        let all = of.into_iter().filter(enough).map(|(whose, (mut was, mut is))| {
+            was.sort_unstable();
+            is.sort_unstable();
+            (whose, was, is)
+        });
+        let mut found: Vec<_> = all
+            .filter_map(|(whose, was, is)| {
+                let at = |q: f64| (quantile(&was, q), quantile(&is, q));
+                let (name, of) = self.rules.iter().find_map(|rule| {
+                    let of = at(rule.quantile);
+                    rule.apart(of).then_some((rule.name, of))
+                })?;
+                Some((is.len(), whose, name, of))
+            })
+            .collect();
+        found.sort_unstable_by_key(|(n, whose, ..)| (std::cmp::Reverse(*n), *whose));
+        let (_, whose, name, (then, now)) = *found.first()?;
+        let whom = self.names.get(usize::try_from(whose).ok()?)?;
+        let more = match found.len().saturating_sub(1) {
+            0 => String::new(),
+            n => format!(", and of {n} more"),
         };
-        let (name, (then, now)) = [("p50", at(0.5)), ("p90", at(0.9))]
-            .into_iter()
-            .find(|(_, of)| apart(*of))?;
         Some(Effect {
-            says: format!("{} {name} {} ({} before)", self.what, duration(now), duration(then)),
+            says: format!(
+                "{} {whom} {} {name} {} ({} before{more})",
+                self.of,
+                self.took,
+                duration(now),
+                duration(then)
+            ),
             worse: now > then,
         })
     }

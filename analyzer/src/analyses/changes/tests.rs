@@ -81,6 +81,18 @@ fn changes_of_one_deed_are_together_and_windows_end_at_the_next() {
 }
 
 #[test]
+fn what_grows_since_an_earlier_change_is_of_that() {
+    let mut f = facts(vec![change(105 * S, "a", ""), change(107 * S, "b", "")]);
+    drops(&mut f, (0..200).map(|n| 105 * S + n * S / 100).chain((0..900).map(|n| 107 * S + n * S / 150)));
+    let found = answer(&f);
+    assert!(found.clusters[0].is_worse() && !found.clusters[1].is_worse(), "{found:?}");
+    // Four times as many are news again.
+    f.drops.clear();
+    drops(&mut f, (0..20).map(|n| 105 * S + n * S / 10).chain((0..900).map(|n| 107 * S + n * S / 150)));
+    assert!(answer(&f).clusters[1].is_worse());
+}
+
+#[test]
 fn what_began_after_it_is_told_and_what_went_on_is_not() {
     let mut f = facts(vec![change(105 * S, "a", "")]);
     drops(&mut f, (0..10).map(|n| 105 * S + n * S / 10));
@@ -108,11 +120,13 @@ fn what_began_after_it_is_told_and_what_went_on_is_not() {
 #[test]
 fn times_are_compared_of_those_that_were_there_before() {
     let mut f = facts(vec![change(105 * S, "a", "")]);
+    f.connections = (0..3).map(crate::testing::tcp::connection).collect();
+    let whose = crate::analyses::tcp::label(&f.connections[1]);
     round_trips(&mut f, 1, 103, 500);
     round_trips(&mut f, 1, 106, 9_500);
     assert_eq!(
         said(&answer(&f).clusters[0]),
-        ["smoothed round trips p50 9.50 ms (500.0 \u{b5}s before)"]
+        [format!("smoothed round trips of {whose} were p50 9.50 ms (500.0 \u{b5}s before)")]
     );
     assert!(answer(&f).clusters[0].is_worse());
     // Shorter ones are told, and are not worse.

@@ -105,9 +105,16 @@ pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes)
     let wrong = lines.iter().any(|l| l.tone == Tone::Bad) && both.1.clusters.iter().any(Cluster::is_worse);
     let tone = if wrong { Tone::Bad } else { Tone::Notice };
     let sentence: Vec<String> = says.iter().map(|s| format!("{}.", capital(s))).collect();
-    lines.push(Line {
-        names_cause: true,
+    // Among what is wrong it is the first; among what is worth a look, where nothing was worse after any, the last.
+    let worse = both.1.clusters.iter().any(Cluster::is_worse) || both.1.clusters.is_empty();
+    let line = Line {
+        names_cause: worse,
+        minor: !worse,
         ..Line::of("settings", tone, sentence.join(" "), says.join("; "))
-    });
+    };
+    match wrong {
+        true => lines.insert(0, line),
+        false => lines.push(line),
+    }
     lines
 }
