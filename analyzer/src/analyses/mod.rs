@@ -156,7 +156,8 @@ pub fn answer_told(facts: &Facts, told: Told) -> Answers {
         &tcp,
     );
     let verdict = verdict::with_the_quotas(lines, facts, receive.findings());
-    let verdict = verdict::with_the_changes(verdict, (&facts.changed, &changes), drops.findings());
+    let lines = verdict::with_the_turned_away(verdict, application.findings());
+    let verdict = verdict::with_the_changes(lines, (&facts.changed, &changes), drops.findings());
     Answers {
         quality,
         verdict,

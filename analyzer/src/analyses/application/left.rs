@@ -8,7 +8,7 @@ use super::given_up::LEAST_NS;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::receive::tables::RxEnd;
-use crate::reconstruct::tcp::states::{CLOSE, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, SYN_RECV, SYN_SENT};
+use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, SYN_RECV, SYN_SENT};
 use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 
 /// Longest time in FIN_WAIT2 of a socket without a program, ns.
@@ -48,6 +48,12 @@ impl One {
             }
             _ => {}
         }
+    }
+    /// Its last request's begin, and when the peer's FIN came, behind which and before which not a byte came.
+    pub(super) fn turned_away(&self) -> Option<(i64, i64)> {
+        let ((sent, _), (left, state)) = (self.sent?, self.left?);
+        let silent = self.came.is_none_or(|came| came < sent);
+        (state == CLOSE_WAIT && sent <= left && silent && !self.read_on && !self.reset).then_some((sent, left))
     }
     /// Its request's begin and its close.
     pub(super) fn given_up(&self) -> Option<(i64, i64)> {

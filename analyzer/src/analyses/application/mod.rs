@@ -57,6 +57,7 @@ mod stood;
 #[cfg(test)]
 pub(super) mod tests;
 mod threads;
+mod turned_away;
 mod unanswered;
 mod waited;
 mod waits_for_itself;
@@ -100,6 +101,7 @@ pub(crate) use sockets::{Socket, sockets};
 pub(crate) use spans::Spans;
 pub use stood::Stood;
 pub use threads::{Asker, HELD_OFF_NS, Serving};
+pub use turned_away::TurnedAway;
 pub use unanswered::Unanswered;
 pub(crate) use unanswered::{most_asked, without_answer};
 pub use waited::Waited;
@@ -165,6 +167,8 @@ pub struct Application {
     pub gone_idle: Option<GoneIdle>,
     /// Requests that clients gave up, by program and server, most first.
     pub given_up: Vec<GivenUp>,
+    /// Requests in place of whose answer the server ended the connection, by program and server, most first.
+    pub turned_away: Vec<TurnedAway>,
     /// Requests that clients sent in parts, with a pause between them, by program and server, most time first.
     pub paused: Vec<Paused>,
     /// Requests that were sent over a connection while answers to earlier ones were still on their way over it (inferred).
@@ -288,6 +292,7 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         one_line: one_line::one_line(facts, &all),
         silence: silence::silence(facts),
         given_up: given_up::given_up(facts),
+        turned_away: turned_away::turned_away(facts),
         paused: paused::all(facts, &all),
         unanswered: unanswered::unanswered(facts, &all),
         duration_ns: facts.capture.duration_ns,

@@ -25,6 +25,10 @@ const LEAST_DONE: u64 = 20;
 const LEAST_TIMES: usize = 10;
 /// Of what there is before.
 const LEAST_MORE: u64 = 6;
+/// What a change does begins as soon, ns.
+const SOON_NS: i64 = 1_000_000_000;
+/// Share of pairs.
+const NEARLY_ALL: f64 = 0.8;
 /// How many times as often.
 const TIMES: f64 = 4.0;
 
@@ -53,7 +57,26 @@ struct Rule {
     by_ns: i64,
 }
 
+/// Share of pairs of one before and one after of which the one after is longer; both sides are sorted.
+fn longer(was: &[i64], is: &[i64]) -> f64 {
+    let sum: u64 = is.iter().map(|ns| was.partition_point(|w| w < ns) as u64).sum();
+    sum as f64 / (was.len() as f64 * is.len() as f64)
+}
+
 impl Rule {
+    /// Whether nearly all are longer, or shorter: of pages of several kinds the median jumps from kind to kind. Of the slowest tenth, whether it is beyond all of the
+    /// other side.
+    fn holds(&self, was: &[i64], is: &[i64]) -> bool {
+        if self.quantile > 0.5 {
+            let beyond = |one: &[i64], other: &[i64]| {
+                let most = one.last().copied().unwrap_or(i64::MAX);
+                quantile(other, self.quantile) > most.saturating_mul(2)
+            };
+            return beyond(was, is) || beyond(is, was);
+        }
+        let share = longer(was, is);
+        share >= NEARLY_ALL || share <= 1.0 - NEARLY_ALL
+    }
     fn apart(&self, (was, is): (i64, i64)) -> bool {
         let (low, high) = (was.min(is), was.max(is));
         high as f64 >= self.times * low as f64 && high.saturating_sub(low) >= self.by_ns
@@ -234,20 +257,33 @@ impl Series {
     }
 
     /// What differs; `None`: a window is too short. `long` reaches beyond the change before: what happened then is all the more no news.
-    pub fn compared(&self, (long, before, after): (Window, Window, Window)) -> Option<Vec<Effect>> {
+    /// The last of the changes was at `changed`: what begins much later is told with that, and is not laid to them.
+    pub fn compared(&self, (long, before, after): (Window, Window, Window), changed: i64) -> Option<Vec<Effect>> {
         let lasts = |w: Window| w.1.saturating_sub(w.0) >= SHORTEST_NS;
         if !lasts(before) || !lasts(after) {
             return None;
         }
-        let counts = self.counts.iter().filter_map(|c| c.differs((long, before, after)));
-        let taken = self.taken.iter().filter_map(|t| t.differs(before, after));
+        let counts = self
+            .counts
+            .iter()
+            .filter_map(|c| c.differs((long, before, after), changed));
+        let taken = self.taken.iter().filter_map(|t| t.differs(before, after, changed));
         Some(counts.chain(taken).collect())
+    }
+}
+
+/// Whether it began so late that the changes are hardly why, and how late, in words.
+fn late(first: Option<i64>, changed: i64) -> (bool, String) {
+    let late = first.map_or(0, |at| at.saturating_sub(changed));
+    match late > SOON_NS {
+        true => (true, format!(", the first {} after it", duration(late))),
+        false => (false, String::new()),
     }
 }
 
 impl Count {
     /// `long` reaches beyond the change before, `before` does not.
-    fn differs(&self, (long, before, after): (Window, Window, Window)) -> Option<Effect> {
+    fn differs(&self, (long, before, after): (Window, Window, Window), changed: i64) -> Option<Effect> {
         let of = |w: Window| (within(&self.times, w), seconds(w));
         let (of_long, of_before, of_after) = (of(long), of(before), of(after));
         let times = |(n, in_s): (u64, f64), (other, other_s): (u64, f64)| (n as f64 / in_s) / (other as f64 / other_s);
@@ -272,16 +308,21 @@ impl Count {
         let words = if is == 1 { self.one } else { self.many };
         let is = if is == 0 { "no".to_owned() } else { is.to_string() };
         let was = if was == 0 { "none".to_owned() } else { was.to_string() };
+        // Of what is not done any more nothing tells the first.
+        let from = self.times.partition_point(|at| *at < after.0);
+        let first = self.times.get(from).filter(|_| self.bad).copied();
+        let (late, began) = late(first, changed);
         Some(Effect {
-            says: format!("{is} {words} in {is_s:.2} s ({was} in {was_s:.2} s before)"),
-            worse: true,
+            says: format!("{is} {words} in {is_s:.2} s ({was} in {was_s:.2} s before{began})"),
+            worse: !late,
+            late,
         })
     }
 }
 
 impl Taken {
     /// Of whom both sides have enough; of several the one with most. Each by itself: together they would differ where one asks more than before.
-    fn differs(&self, before: Window, after: Window) -> Option<Effect> {
+    fn differs(&self, before: Window, after: Window, changed: i64) -> Option<Effect> {
         let mut of: FxHashMap<u64, (Vec<i64>, Vec<i64>)> = FxHashMap::default();
         let part = |(from, to): Window| {
             let below = |t: i64| self.rows.partition_point(|r| r.0 < t);
@@ -307,13 +348,20 @@ impl Taken {
                 let at = |q: f64| (quantile(&was, q), quantile(&is, q));
                 let (name, of) = self.rules.iter().find_map(|rule| {
                     let of = at(rule.quantile);
-                    rule.apart(of).then_some((rule.name, of))
+                    (rule.apart(of) && rule.holds(&was, &is)).then_some((rule.name, of))
                 })?;
-                Some((is.len(), whose, name, of))
+                // The first that is longer than nearly all before.
+                let most = quantile(&was, 0.98);
+                let rows = part(after).iter().filter(|r| r.1 == whose);
+                let first = rows.clone().find(|r| r.2 > most && of.1 > of.0).map(|r| r.0);
+                // Where nothing was asked sooner, that is at once.
+                let sooner = rows.filter(|r| first.is_some_and(|at| r.0 < at)).count();
+                Some((is.len(), whose, name, of, first.filter(|_| sooner > 0)))
             })
             .collect();
         found.sort_unstable_by_key(|(n, whose, ..)| (std::cmp::Reverse(*n), *whose));
-        let (_, whose, name, (then, now)) = *found.first()?;
+        let (_, whose, name, (then, now), first) = *found.first()?;
+        let (late, began) = late(first, changed);
         let whom = self.names.get(usize::try_from(whose).ok()?)?;
         let more = match found.len().saturating_sub(1) {
             0 => String::new(),
@@ -321,13 +369,14 @@ impl Taken {
         };
         Some(Effect {
             says: format!(
-                "{} {whom} {} {name} {} ({} before{more})",
+                "{} {whom} {} {name} {} ({} before{more}{began})",
                 self.of,
                 self.took,
                 duration(now),
                 duration(then)
             ),
-            worse: now > then,
+            worse: now > then && !late,
+            late,
         })
     }
 }

@@ -30,8 +30,10 @@ const NAMED: usize = 12;
 pub struct Effect {
     /// `50 packets were dropped (none before)`
     pub says: String,
-    /// It is for the worse.
+    /// It is for the worse, and began soon after.
     pub worse: bool,
+    /// It began more than a second later.
+    pub late: bool,
 }
 
 /// Changes at one time.
@@ -141,7 +143,7 @@ pub fn answer(facts: &Facts) -> Changes {
             (before.max(here.saturating_sub(WINDOW_NS)), here),
             (here, next.min(last.at_ns.saturating_add(WINDOW_NS)).min(end)),
         );
-        let compared = series.compared(windows);
+        let compared = series.compared(windows, last.at_ns);
         let settings = cluster.iter().filter(|r| r.what == "sysctl");
         out.clusters.push(Cluster {
             from_ns: first.at_ns.saturating_sub(start),

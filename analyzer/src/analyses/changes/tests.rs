@@ -83,13 +83,43 @@ fn changes_of_one_deed_are_together_and_windows_end_at_the_next() {
 #[test]
 fn what_grows_since_an_earlier_change_is_of_that() {
     let mut f = facts(vec![change(105 * S, "a", ""), change(107 * S, "b", "")]);
-    drops(&mut f, (0..200).map(|n| 105 * S + n * S / 100).chain((0..900).map(|n| 107 * S + n * S / 150)));
+    drops(
+        &mut f,
+        (0..200)
+            .map(|n| 105 * S + n * S / 100)
+            .chain((0..900).map(|n| 107 * S + n * S / 150)),
+    );
     let found = answer(&f);
-    assert!(found.clusters[0].is_worse() && !found.clusters[1].is_worse(), "{found:?}");
+    assert!(
+        found.clusters[0].is_worse() && !found.clusters[1].is_worse(),
+        "{found:?}"
+    );
     // Four times as many are news again.
     f.drops.clear();
-    drops(&mut f, (0..20).map(|n| 105 * S + n * S / 10).chain((0..900).map(|n| 107 * S + n * S / 150)));
+    drops(
+        &mut f,
+        (0..20)
+            .map(|n| 105 * S + n * S / 10)
+            .chain((0..900).map(|n| 107 * S + n * S / 150)),
+    );
     assert!(answer(&f).clusters[1].is_worse());
+}
+
+/// What begins later is told, and is not of it.
+#[test]
+fn what_began_much_later_is_said_to_be_later() {
+    let mut f = facts(vec![change(105 * S, "a", "")]);
+    drops(&mut f, (0..10).map(|n| 106 * S + S / 2 + n * S / 10));
+    let found = answer(&f);
+    let [effect] = found.clusters[0].effects.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!((effect.worse, effect.late), (false, true));
+    assert!(
+        effect.says.ends_with("before, the first 1.500 s after it)"),
+        "{}",
+        effect.says
+    );
 }
 
 #[test]
@@ -126,7 +156,9 @@ fn times_are_compared_of_those_that_were_there_before() {
     round_trips(&mut f, 1, 106, 9_500);
     assert_eq!(
         said(&answer(&f).clusters[0]),
-        [format!("smoothed round trips of {whose} were p50 9.50 ms (500.0 \u{b5}s before)")]
+        [format!(
+            "smoothed round trips of {whose} were p50 9.50 ms (500.0 \u{b5}s before)"
+        )]
     );
     assert!(answer(&f).clusters[0].is_worse());
     // Shorter ones are told, and are not worse.

@@ -238,6 +238,11 @@ pub(super) fn headline(a: &Application) -> String {
     said.join("; ")
 }
 
+/// What is said begins with a cause.
+pub(super) fn names_cause(a: &Application) -> bool {
+    super::given_up::names_cause(a) || !causes(a).is_empty() || super::turns::for_a_lock(a)
+}
+
 /// All answers came soon: that some took many times the median is said behind what took long.
 pub(super) fn small(a: &Application) -> bool {
     let longest = a.awaited.as_ref().and_then(|c| c.whole.max_ns.max(c.response.max_ns));

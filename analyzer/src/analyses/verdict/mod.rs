@@ -88,6 +88,7 @@ mod softirqs;
 mod spells;
 #[cfg(test)]
 mod tests;
+mod turned_away;
 mod turns;
 mod uneven;
 mod unjoined;
@@ -115,6 +116,7 @@ pub(crate) use quotas::with_the_quotas;
 pub(crate) use sent::{limiter, size};
 pub(crate) use sentences::{capital, rate};
 pub use sentences::{counted, duration};
+pub(crate) use turned_away::with_the_turned_away;
 pub use unjoined::unjoined_words;
 #[cfg(test)]
 pub(in crate::analyses) use vanished::vanished;
@@ -278,9 +280,7 @@ pub fn answer(
             queued::first(
                 Line {
                     minor: application.findings().is_some_and(application::small),
-                    names_cause: application.findings().is_some_and(|a| {
-                        given_up::names_cause(a) || !turns::causes(a).is_empty() || turns::for_a_lock(a)
-                    }),
+                    names_cause: application.findings().is_some_and(application::names_cause),
                     ..in_words(
                         line(
                             "application",

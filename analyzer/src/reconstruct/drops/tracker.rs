@@ -308,7 +308,9 @@ impl Drops<'_> {
                 now.then_some(By::Timer(timer))
             };
             let by = match skb_id {
-                None => timer().filter(|_| has_no_route(reason)),
+                None => timer()
+                    .or_else(|| e.in_task().then_some(By::Task(e.pid)))
+                    .filter(|_| has_no_route(reason)),
                 Some(_) => self.senders.get(&p.skbaddr).copied().map(By::Sender),
             };
             self.freed.unrouted.extend(by.map(|by| (self.freed.rows.len(), by)));

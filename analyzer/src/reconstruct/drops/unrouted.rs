@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! queued outside of any task, or by a kworker; IPv6; neither TCP nor UDP; as long as a message of ND or MLD ──> lost, background
+//! built in the task that has just closed its socket, or by a timer of such a socket: its FIN ──────────────────> unclear
 //! built by a TCP timer of a socket to which no other event of the recording belongs ──────────────────────────> unclear
 //! else ───────────────────────────────────────────────────────────────────────────────────────────────────────> lost
 //! ```
@@ -17,6 +18,7 @@ use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::reconstruct::skb::tables::SkbClass;
+use crate::reconstruct::tcp::states::{FIN_WAIT1, LAST_ACK};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
@@ -41,6 +43,10 @@ const REFUSED: &str =
     "its queue refused it, for IPv6 neighbour discovery or multicast reports that the kernel sent for itself";
 const ALONE: &str = "no route, for a segment of a TCP timer; no task and no byte is seen of its socket, which its program may have left long ago";
 
+const FIN: &str = "no route, for the end (FIN) of a connection that its program had closed: nobody here waits for it, its peer does not learn of it (inferred)";
+/// From the state to the FIN, ns.
+const FIN_NS: i64 = 100_000;
+
 /// Who queued a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender {
@@ -57,6 +63,8 @@ pub enum By {
     Sender(Sender),
     /// It was built in the function of the TCP timer at this address, and freed before any device had it.
     Timer(u64),
+    /// It was freed before any device had it, in this thread.
+    Task(i32),
 }
 
 /// Judges the rows at these places.
@@ -69,6 +77,8 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     let sent: FxHashMap<SkbId, &TxRow> = sent.map(|t| (t.skb_id, t)).collect();
     let sockets = Sockets::of(known);
     let acks = known.connections.iter().any(by_ipv6);
+    // Sockets whose FIN found no route.
+    let mut ended: FxHashSet<u64> = FxHashSet::default();
     for (at, by) in places {
         let Some(row) = rows.get_mut(*at) else { continue };
         match by {
@@ -80,12 +90,32 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
                 };
                 (row.background, row.why) = (true, why);
             }
+            By::Task(pid) if row.protocol == 0 => {
+                if let Some(socket) = closed(row, *pid, known) {
+                    ended.insert(socket);
+                    (row.expected, row.why, row.confidence) = (None, FIN, Confidence::Unknown);
+                }
+            }
+            By::Timer(timer) if row.protocol == 0 && sockets.below(*timer).any(|s| ended.contains(&s.0)) => {
+                (row.expected, row.why, row.confidence) = (None, FIN, Confidence::Unknown);
+            }
             By::Timer(timer) if row.protocol == 0 && !sockets.own(*timer) => {
                 (row.expected, row.why, row.confidence) = (None, ALONE, Confidence::Unknown);
             }
             _ => {}
         }
     }
+}
+
+/// The socket that this thread has just closed (net/ipv4/tcp.c `tcp_close_state`, then `tcp_send_fin`).
+fn closed(row: &DropRow, pid: i32, known: &Hindsight<'_>) -> Option<u64> {
+    let after = known.states.partition_point(|s| s.time_ns <= row.time_ns);
+    let before = known.states.get(..after)?.iter().rev();
+    let mut just = before.take_while(|s| s.time_ns >= row.time_ns.saturating_sub(FIN_NS));
+    let of =
+        just.find(|s| s.kind == "sock" && s.in_task && s.pid == pid && [FIN_WAIT1, LAST_ACK].contains(&s.state))?;
+    let socket = known.connections.get(of.connection.0 as usize)?.skaddr;
+    (socket != 0).then_some(socket)
 }
 
 fn by_ipv6(c: &ConnectionRow) -> bool {
@@ -132,9 +162,59 @@ impl Sockets {
     }
     /// Whether a timer is of a socket that is somebody's. Where no socket's address is known, nothing tells.
     fn own(&self, timer: u64) -> bool {
+        self.0.is_empty() || self.below(timer).any(|s| s.1)
+    }
+    /// In which it may lie.
+    fn below(&self, timer: u64) -> impl Iterator<Item = &(u64, bool)> {
         let below = self.0.partition_point(|s| s.0 <= timer);
         let near = self.0.get(..below).unwrap_or_default().iter().rev();
-        let mut near = near.take_while(|s| timer - s.0 < SOCKET);
-        self.0.is_empty() || near.any(|s| s.1)
+        near.take_while(move |s| timer - s.0 < SOCKET)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A FIN that finds no route, in the task that has just closed its socket and by that socket's timers after it; not what the task sends otherwise.
+    #[test]
+    fn a_fin_without_a_route_is_nobodys_loss() {
+        use crate::reconstruct::tcp::states::ESTABLISHED;
+        let state = |ns: i64, state: i32, pid: i32| crate::reconstruct::tcp::tables::StateRow {
+            in_task: true,
+            pid,
+            ..crate::testing::tcp::state(0, state, ns)
+        };
+        let judged = |states: Vec<crate::reconstruct::tcp::tables::StateRow>| {
+            let mut c = crate::testing::tcp::connection(0);
+            (c.skaddr, c.pid) = (0x1000, 7);
+            let row = |t: i64| DropRow {
+                protocol: 0,
+                ..crate::testing::rows::drop_at(t)
+            };
+            let mut rows = vec![row(1_000_000), row(200_000_000), row(300_000_000)];
+            let places = [(0, By::Task(7)), (1, By::Timer(0x1100)), (2, By::Timer(0x9000))];
+            let known = Hindsight {
+                counters: &[],
+                devices: &Default::default(),
+                resets: &[],
+                identity: &Default::default(),
+                lineage: &[],
+                tx: &[],
+                connections: &[c],
+                retransmits: &[],
+                states: &states,
+                comms: &Default::default(),
+                sendings: true,
+                lost: false,
+            };
+            judge(&mut rows, &places, &known);
+            rows.iter().map(|r| r.why == FIN).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(vec![state(990_000, FIN_WAIT1, 7)]), [true, true, false]);
+        // Another thread's; too long ago; not a close.
+        assert_eq!(judged(vec![state(990_000, FIN_WAIT1, 8)]), [false; 3]);
+        assert_eq!(judged(vec![state(800_000, FIN_WAIT1, 7)]), [false; 3]);
+        assert_eq!(judged(vec![state(990_000, ESTABLISHED, 7)]), [false; 3]);
     }
 }

@@ -67,6 +67,9 @@ fn table(found: &Changes) -> Table {
             ([], None) => (Cell::Unknown, Cell::Text("too short to compare".into())),
             ([], Some(_)) => (Cell::Badge(Severity::Info, "as before".into()), Cell::Unknown),
             (of, _) if c.is_worse() => (Cell::Badge(Severity::Notice, "worse".into()), text(&of.join("; "))),
+            (of, _) if c.effects.iter().any(|e| e.late) => {
+                (Cell::Badge(Severity::Info, "later".into()), text(&of.join("; ")))
+            }
             (of, _) => (Cell::Badge(Severity::Good, "better".into()), text(&of.join("; "))),
         };
         vec![Cell::At(c.from_ns), text(&says.join("; ")), badge, after]
