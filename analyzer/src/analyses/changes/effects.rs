@@ -350,10 +350,10 @@ impl Taken {
                     let of = at(rule.quantile);
                     (rule.apart(of) && rule.holds(&was, &is)).then_some((rule.name, of))
                 })?;
-                // The first that is longer than nearly all before.
-                let most = quantile(&was, 0.98);
+                // The first that is longer than half of what was added.
+                let half = of.0.midpoint(of.1);
                 let rows = part(after).iter().filter(|r| r.1 == whose);
-                let first = rows.clone().find(|r| r.2 > most && of.1 > of.0).map(|r| r.0);
+                let first = rows.clone().find(|r| r.2 >= half && of.1 > of.0).map(|r| r.0);
                 // Where nothing was asked sooner, that is at once.
                 let sooner = rows.filter(|r| first.is_some_and(|at| r.0 < at)).count();
                 Some((is.len(), whose, name, of, first.filter(|_| sooner > 0)))
