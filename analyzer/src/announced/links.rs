@@ -25,6 +25,8 @@ const PORT_STATES: [&str; 5] = ["disabled", "listening", "learning", "forwarding
 #[derive(Default)]
 pub struct Links {
     known: BTreeMap<(u64, u64), String>,
+    /// Of those of which nothing but that is known.
+    names: BTreeMap<(u64, u64), String>,
     /// Those that came in the recording.
     came: BTreeSet<(u64, u64)>,
 }
@@ -36,12 +38,28 @@ impl Links {
         Links {
             known: lines.filter_map(|l| Some((key(l)?, l.to_owned()))).collect(),
             came: BTreeSet::new(),
+            names: BTreeMap::new(),
+        }
+    }
+
+    /// With nothing known but the names.
+    pub fn only_named(self) -> Links {
+        let name = |l: &String| field(l, "name").map(str::to_owned);
+        Links {
+            names: self
+                .known
+                .iter()
+                .filter_map(|(key, l)| Some((*key, name(l)?)))
+                .collect(),
+            ..Links::default()
         }
     }
 
     /// The name of one.
     pub fn name(&self, netns: u64, ifindex: u64) -> String {
-        let name = self.known.get(&(netns, ifindex)).and_then(|l| field(l, "name"));
+        let key = (netns, ifindex);
+        let name = self.known.get(&key).and_then(|l| field(l, "name"));
+        let name = name.or_else(|| self.names.get(&key).map(String::as_str));
         name.map_or_else(|| format!("device {ifindex}"), str::to_owned)
     }
 
@@ -56,7 +74,10 @@ impl Links {
         let name = field(line, "name")?.to_owned();
         if gone {
             let new_device = self.came.remove(&key);
-            self.known.remove(&key)?;
+            let (known, named) = (self.known.remove(&key), self.names.remove(&key));
+            if known.is_none() && named.is_none() {
+                return None;
+            }
             return Some(Said {
                 says: format!("{name} was removed"),
                 of: name,
@@ -64,6 +85,17 @@ impl Links {
             });
         }
         let Some(before) = self.known.insert(key, line.to_owned()) else {
+            if self.names.contains_key(&key) {
+                let flags = hex(line, "flags").unwrap_or(0);
+                let up = if flags & UP != 0 { "up" } else { "down" };
+                let carrier = if flags & LOWER_UP != 0 { "with" } else { "without" };
+                let mtu = field(line, "mtu").map_or(String::new(), |mtu| format!(", MTU {mtu}"));
+                return Some(Said {
+                    says: format!("{name} was changed (what it was before is not known): {up}, {carrier} carrier{mtu}"),
+                    of: name,
+                    new_device: false,
+                });
+            }
             self.came.insert(key);
             let kind = field(line, "kind").map_or(String::new(), |k| format!(" ({k})"));
             return Some(Said {

@@ -33,6 +33,7 @@ const MOST: usize = 20_000;
 /// And no more readings and bytes than any recorder writes.
 const MOST_READINGS: usize = 50_000;
 const MOST_BYTES: usize = 256 << 20;
+const MOST_LINES: usize = 1_000_000;
 
 /// What was announced.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -45,12 +46,19 @@ pub struct Announced {
     pub lost: u64,
 }
 
+/// When the lists of the start of a flight were read, after its trigger, on the trace clock.
+fn read_late(capture: &Capture, clock: &TraceClock) -> Option<i64> {
+    let pair = capture.manifest.as_ref()?.pointer("/flight/start_snapshots")?;
+    clock.of_pair(&serde_json::from_value(pair.clone()).ok()?)
+}
+
 /// Of one recording; of several that were joined nothing, as the lists of the start are the first one's.
 pub(crate) fn of_one(capture: &Capture, one: bool, comms: &Comms) -> Announced {
     let ran = |pid: u32, at: i64| {
         let name = comms.at(i32::try_from(pid).ok()?, at);
         (!name.is_empty()).then(|| name.text().into_owned())
     };
+    // Elsewhere the number may be of another pid namespace.
     match one {
         true => of(capture, &ran),
         false => Announced::default(),
@@ -74,6 +82,10 @@ pub fn of(capture: &Capture, ran: &dyn Fn(u32, i64) -> Option<String>) -> Announ
         };
         let ahead = at.saturating_sub(second.clock.monotonic_ns);
         for line in String::from_utf8_lossy(text).lines() {
+            if lines.len() >= MOST_LINES {
+                out.lost += 1;
+                break;
+            }
             if let Some(at) = field(line, "at").and_then(|a| a.parse::<i64>().ok()) {
                 lines.push((at.saturating_add(ahead), line.to_owned()));
             }
@@ -94,14 +106,20 @@ pub fn of(capture: &Capture, ran: &dyn Fn(u32, i64) -> Option<String>) -> Announ
         .unwrap_or([0, u64::MAX])
         .map(|t| i64::try_from(t).unwrap_or(i64::MAX));
     let mut state = State::of(capture);
+    // What was so before a change that is older than the lists is not known.
+    let mut unknown = read_late(capture, &clock).map(|at| (at, State::unknown(capture)));
     let mut rest = lines.iter().peekable();
     while let Some((at, line)) = rest.next() {
         // What takes another's place is announced in one message, behind the other's end.
         let next = rest.peek().filter(|(of, _)| of == at).map(|(_, l)| l.as_str());
         if matches!(field(line, "what"), Some("lost" | "left_out")) {
-            out.lost += 1;
+            out.lost += u64::from((from..=to).contains(at));
             continue;
         }
+        let state = match &mut unknown {
+            Some((until, unknown)) if at < until => unknown,
+            _ => &mut state,
+        };
         let Some(mut row) = state.take(*at, line, next) else {
             continue;
         };
@@ -116,7 +134,8 @@ pub fn of(capture: &Capture, ran: &dyn Fn(u32, i64) -> Option<String>) -> Announ
         let comm = field(line, "program")
             .or_else(|| field(line, "comm"))
             .map(str::to_owned);
-        row.program = comm.or_else(|| ran(row.by?, *at));
+        row.late = field(line, "late").is_some();
+        row.program = comm.or_else(|| ran(row.by?, *at).filter(|_| row.host.is_empty()));
         out.rows.push(row);
     }
     out

@@ -78,10 +78,16 @@ impl Routes {
     /// What a notice changes.
     pub fn take(&mut self, (netns, gone): (u64, bool), line: &str, links: &Links) -> Option<Said> {
         let (name, new) = (name(line), way(line));
+        let beside = field(line, "append").is_some();
         let old = match gone {
             // Of several with that name another stays.
             true if self.0.get(&name).is_some_and(|of| *of != new) => None,
             true => self.0.remove(&name),
+            // Beside others of that name.
+            false if beside => {
+                self.0.entry(name).or_insert(new.clone());
+                None
+            }
             false => self.0.insert(name, new.clone()),
         };
         if is_kernels(line) || (!gone && old.as_ref() == Some(&new)) {

@@ -72,6 +72,19 @@ impl State {
         }
     }
 
+    /// With nothing known but names: what a change changes is not told.
+    pub fn unknown(capture: &Capture) -> State {
+        let of = State::of(capture);
+        State {
+            links: of.links.only_named(),
+            addresses: BTreeSet::new(),
+            routes: Routes::default(),
+            qdiscs: Qdiscs::default(),
+            sysctls: Sysctls::default(),
+            ..of
+        }
+    }
+
     /// What a notice changes; `next` is the one that came with it.
     pub fn take(&mut self, at_ns: i64, line: &str, next: Option<&str>) -> Option<ChangeRow> {
         let (netns, gone) = (number(line, "netns")?, field(line, "did") == Some("del"));

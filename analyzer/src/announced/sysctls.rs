@@ -11,7 +11,14 @@ use crate::snapshots::{field, of_netns};
 
 /// Values by namespace and name; whitespace in a value is `?`, as in a notice.
 #[derive(Default)]
-pub struct Sysctls(BTreeMap<(u64, String), String>);
+pub struct Sysctls {
+    now: BTreeMap<(u64, String), String>,
+    /// `default` of the start, which devices that were there have unless it was told otherwise.
+    defaults: BTreeMap<(u64, String), String>,
+}
+
+/// A setting for all devices, which the kernel sets on each.
+const ON_EACH: [&str; 2] = ["forwarding", "disable_ipv6"];
 
 fn one_word(value: &str) -> String {
     let plain = |c: char| if c.is_whitespace() { '?' } else { c };
@@ -41,22 +48,33 @@ impl Sysctls {
             let pairs = text.lines().filter_map(|l| l.split_once(" = "));
             all.extend(pairs.map(|(name, v)| ((netns, name.to_owned()), one_word(v))));
         }
-        Sysctls(all)
+        let is_default = |name: &str| name.contains(".default.");
+        let defaults = all.iter().filter(|((_, name), _)| is_default(name));
+        Sysctls {
+            defaults: defaults.map(|(k, v)| (k.clone(), v.clone())).collect(),
+            now: all,
+        }
     }
 
     /// What a notice changes: nothing where the same was written.
     pub fn take(&mut self, netns: u64, line: &str) -> Option<Said> {
         let (name, value) = (field(line, "name")?.to_owned(), field(line, "value")?.to_owned());
-        let before = self
-            .0
-            .get(&(netns, name.clone()))
-            .or_else(|| self.of_default(netns, &name));
+        let known = self.now.get(&(netns, name.clone()));
+        let before = known.or_else(|| self.of_default(netns, &name));
         let says = match before {
             Some(old) if *old == value => return None,
             Some(old) => format!("{name} from {} to {}", shown(old), shown(&value)),
             None => format!("{name} was set to {}", shown(&value)),
         };
-        self.0.insert((netns, name.clone()), value);
+        if let Some((family, what)) = name.split_once(".conf.all.")
+            && ON_EACH.contains(&what)
+        {
+            // Of each device it is not known any more.
+            let of_device = |n: &str| n.starts_with(&format!("{family}.conf.")) && n.ends_with(&format!(".{what}"));
+            self.now.retain(|(of, n), _| *of != netns || !of_device(n));
+            self.defaults.retain(|(of, n), _| *of != netns || !of_device(n));
+        }
+        self.now.insert((netns, name.clone()), value);
         Some(Said {
             of: name,
             says,
@@ -72,6 +90,6 @@ impl Sysctls {
         };
         let one = !["all", "default"].contains(device);
         let default = [&[*net, *family, *tree, "default"], rest].concat().join(".");
-        self.0.get(&(netns, default)).filter(|_| one)
+        self.defaults.get(&(netns, default)).filter(|_| one)
     }
 }

@@ -19,6 +19,8 @@ pub struct ChangeRow {
     pub says: String,
     /// Of a device or a namespace that was not there at the start: what comes with a container, or goes.
     pub comes_and_goes: bool,
+    /// It was read up to a second later than it was: more was announced than is read at once.
+    pub late: bool,
     /// Process that asked for it, as its socket's port says (inferred); none: the kernel, or not known.
     pub by: Option<u32>,
     /// Its name.

@@ -51,6 +51,10 @@ fn planted_changes_are_told_with_when_and_by_whom() {
 }
 
 fn told(start: &[(&'static str, &str)], lines: &[&str]) -> Vec<String> {
+    told_by(start, lines, State::of)
+}
+
+fn told_by(start: &[(&'static str, &str)], lines: &[&str], state: fn(&Capture) -> State) -> Vec<String> {
     let mut capture = sample("cpu/cpu.nmb");
     capture.snapshots.clear();
     for (what, text) in start {
@@ -60,7 +64,7 @@ fn told(start: &[(&'static str, &str)], lines: &[&str]) -> Vec<String> {
             text: text.as_bytes().to_vec(),
         });
     }
-    let mut state = State::of(&capture);
+    let mut state = state(&capture);
     let mut out = vec![];
     for (i, line) in lines.iter().enumerate() {
         out.extend(state.take(0, line, lines.get(i + 1).copied()).map(|r| r.says));
@@ -184,4 +188,68 @@ fn damaged_lines_are_no_change() {
         ],
     );
     assert_eq!(says, ["root qdisc of eth0 became tbf options zz"]);
+}
+
+/// Before the lists of a flight, which are younger, a change is told without what was before it, and by the names of the lists.
+#[test]
+fn what_is_older_than_the_lists_is_told_without_what_was_before() {
+    let sysctl = ("sysctl", "net.ipv4.tcp_sack = 0");
+    let says = told_by(
+        &[SPACES, LINKS, sysctl],
+        &[
+            "what=sysctl did=new netns=1 name=net.ipv4.tcp_sack value=0",
+            "what=sysctl did=new netns=1 name=net.ipv4.tcp_sack value=1",
+            "what=link did=new netns=1 ifindex=2 name=eth0 type=1 flags=0x1042 mtu=1400",
+            "what=link did=new netns=1 ifindex=2 name=eth0 type=1 flags=0x11043 mtu=1400",
+            "what=address did=del netns=1 ifindex=3 address=10.0.0.9/24 scope=0 flags=0x80",
+        ],
+        State::unknown,
+    );
+    let expected = [
+        "net.ipv4.tcp_sack was set to 0",
+        "net.ipv4.tcp_sack from 0 to 1",
+        "eth0 was changed (what it was before is not known): down, without carrier, MTU 1400",
+        "eth0 was set up",
+        "address 10.0.0.9/24 was taken from br0",
+    ];
+    assert_eq!(says, expected);
+}
+
+/// A device has the default of the start, not that of now; what is written for all is of each.
+#[test]
+fn a_devices_own_setting_was_as_the_default_of_the_start() {
+    let sysctl = (
+        "sysctl",
+        "net.ipv4.conf.default.rp_filter = 1\nnet.ipv6.conf.default.disable_ipv6 = 0\nnet.ipv6.conf.all.disable_ipv6 = 0",
+    );
+    let says = told(
+        &[SPACES, LINKS, sysctl],
+        &[
+            "what=sysctl did=new netns=1 name=net.ipv4.conf.default.rp_filter value=0",
+            "what=sysctl did=new netns=1 name=net.ipv4.conf.eth0.rp_filter value=0",
+            "what=sysctl did=new netns=1 name=net.ipv6.conf.all.disable_ipv6 value=1",
+            "what=sysctl did=new netns=1 name=net.ipv6.conf.eth0.disable_ipv6 value=0",
+        ],
+    );
+    let expected = [
+        "net.ipv4.conf.default.rp_filter from 1 to 0",
+        "net.ipv4.conf.eth0.rp_filter from 1 to 0",
+        "net.ipv6.conf.all.disable_ipv6 from 0 to 1",
+        "net.ipv6.conf.eth0.disable_ipv6 was set to 0",
+    ];
+    assert_eq!(says, expected);
+}
+
+/// A route beside others of its name takes no one's place.
+#[test]
+fn a_route_beside_others_is_told_as_new() {
+    let routes = (
+        "routes",
+        "netns=1 family=2 to=10.9.0.0/16 via=10.0.0.1 ifindex=2 table=254 protocol=3 scope=0 type=1 tos=0",
+    );
+    let line = "what=route did=new netns=1 family=2 to=10.9.0.0/16 via=10.0.0.2 ifindex=2 table=254 protocol=3 scope=0 type=1 tos=0 append=yes";
+    assert_eq!(
+        told(&[SPACES, LINKS, routes], &[line]),
+        ["route 10.9.0.0/16 via 10.0.0.2 dev eth0 was set"]
+    );
 }

@@ -32,6 +32,8 @@ const COUNTED: [&str; 8] = [
     "drops",
     "requeues",
 ];
+/// Beside others of its name.
+const NLM_F_APPEND: u16 = 0x800;
 const OVERLIMITS: &str = "overlimits";
 
 /// A message.
@@ -39,6 +41,8 @@ const OVERLIMITS: &str = "overlimits";
 pub struct Message<'a> {
     /// RTM_* or of nfnetlink.
     pub kind: u16,
+    /// NLM_F_*.
+    pub flags: u16,
     /// Port of who asked for it: as a rule a process's id; 0 is the kernel.
     pub by: u32,
     /// Behind the header.
@@ -50,10 +54,10 @@ pub fn messages(piece: &[u8]) -> impl Iterator<Item = Message<'_>> {
     let mut rest = piece;
     std::iter::from_fn(move || {
         let m = NetlinkBuffer::new_checked(rest).ok()?;
-        let (kind, by, length) = (m.message_type(), m.port_number(), m.length() as usize);
+        let (kind, flags, by, length) = (m.message_type(), m.flags(), m.port_number(), m.length() as usize);
         let body = rest.get(16..length)?;
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some(Message { kind, by, body })
+        Some(Message { kind, flags, by, body })
     })
 }
 
@@ -90,7 +94,8 @@ pub fn of_route(netns: u64, m: &Message<'_>) -> Option<String> {
         _ => return None,
     };
     let did = if gone { "del" } else { "new" };
-    Some(format!("what={what} did={did} {}", line.trim_end()))
+    let beside = if m.flags & NLM_F_APPEND != 0 { " append=yes" } else { "" };
+    Some(format!("what={what} did={did} {}{beside}", line.trim_end()))
 }
 
 /// Without what counts.

@@ -38,6 +38,10 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_A_SECOND: u32 = 1_000;
 /// And pieces of transactions of nftables, each of which is a line in all.
 const MOST_PIECES: u32 = 20_000;
+/// And settings.
+const MOST_SETTINGS: u32 = 200;
+/// Pieces of one transaction are not so far apart, ns.
+const APART_NS: i64 = 1_000_000_000;
 /// A message is no longer (NLMSG_GOODSIZE), but for links with many attributes.
 const BUFFER_BYTES: usize = 64 << 10;
 const TICK: Duration = Duration::from_secs(1);
@@ -53,6 +57,8 @@ struct Kept {
     bytes: usize,
     /// Let go of for want of room.
     left_out: u64,
+    /// When the last of them was.
+    left_out_ns: i64,
     /// A thread listens: where it is silent nothing was announced.
     listens: bool,
     problems: Vec<String>,
@@ -67,8 +73,13 @@ impl Kept {
                 return;
             };
             self.bytes -= line.len();
-            self.left_out += 1;
+            self.leave_out(at_ns);
         }
+    }
+
+    fn leave_out(&mut self, at_ns: i64) {
+        self.left_out += 1;
+        self.left_out_ns = at_ns;
     }
 
     /// As text.
@@ -85,7 +96,7 @@ impl Kept {
         }
         if self.left_out > 0 {
             let n = std::mem::take(&mut self.left_out);
-            out.push_str(&format!("at={} what=left_out count={n}\n", now_ns(ClockId::Monotonic)));
+            out.push_str(&format!("at={} what=left_out count={n}\n", self.left_out_ns));
         }
         out
     }
@@ -143,6 +154,9 @@ impl Notices {
             let gone = kept.lines.pop_front().map_or(0, |(_, line)| line.len());
             kept.bytes -= gone;
         }
+        if kept.left_out_ns < before_ns {
+            kept.left_out = 0;
+        }
     }
 
     /// What a person should know about it.
@@ -169,15 +183,17 @@ struct Listener {
     kept: Arc<Mutex<Kept>>,
     sysctls: Option<Sysctls>,
     spaces: Spaces,
-    /// Transactions of nftables under way, by namespace.
-    rulesets: HashMap<u64, (i64, Ruleset)>,
+    /// Transactions of nftables under way, by namespace: when its first piece was read, and its last.
+    rulesets: HashMap<u64, (i64, i64, Ruleset)>,
     /// Last lines of links.
     links: HashMap<String, String>,
     /// Of namespaces with these numbers, which came since they were listed.
     pending: Vec<(i32, Of, i64, Vec<u8>)>,
     buffer: Vec<u8>,
     /// Messages of this second, pieces of rules, and when it began.
-    read: (u32, u32, Instant),
+    read: (u32, u32, u32, Instant),
+    /// What is read now waited for the second to be over.
+    late: bool,
 }
 
 impl Listener {
@@ -207,7 +223,8 @@ impl Listener {
             links: HashMap::new(),
             pending: vec![],
             buffer: vec![0; BUFFER_BYTES],
-            read: (0, 0, Instant::now()),
+            read: (0, 0, 0, Instant::now()),
+            late: false,
         }
     }
 
@@ -220,6 +237,7 @@ impl Listener {
                 let all = sockets.chain(self.sysctls.iter().map(|s| s.as_fd()));
                 fds.extend(all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             }
+            self.late |= spent.is_some();
             let patience = Timespec::try_from(spent.unwrap_or(TICK)).ok();
             let ready = poll(&mut fds, patience.as_ref());
             let ended = fds.first().is_some_and(|f| !f.revents().is_empty());
@@ -229,6 +247,7 @@ impl Listener {
             if ready.is_ok_and(|n| n > 0) {
                 self.hear();
                 self.settings();
+                self.late = false;
             }
             if self.spaces.refresh(&mut self.sysctls) {
                 self.listed();
@@ -238,11 +257,11 @@ impl Listener {
 
     /// How long nothing is read any more, where enough was read in this second.
     fn spent(&mut self) -> Option<Duration> {
-        let passed = self.read.2.elapsed();
+        let passed = self.read.3.elapsed();
         if passed >= TICK {
-            self.read = (0, 0, Instant::now());
+            self.read = (0, 0, 0, Instant::now());
         }
-        let spent = !self.may(Of::Route) || !self.may(Of::Rules);
+        let spent = !self.may(Of::Route) || !self.may(Of::Rules) || self.read.2 >= MOST_SETTINGS;
         spent.then(|| TICK.saturating_sub(passed))
     }
 
@@ -268,6 +287,10 @@ impl Listener {
                     Came::Nothing => break,
                     Came::Lost => {
                         lock(&self.kept).push(at, format!("what=lost netns={netns}"));
+                        // The end of a transaction may be among it.
+                        if of == Of::Rules {
+                            self.rulesets.clear();
+                        }
                         continue;
                     }
                     Came::Messages(bytes, number) => (bytes, number),
@@ -282,7 +305,7 @@ impl Listener {
                     (None, Some(number)) if self.pending.len() < MOST_PENDING => {
                         self.pending.push((number, of, at, piece.to_vec()));
                     }
-                    _ => lock(&self.kept).left_out += 1,
+                    _ => lock(&self.kept).leave_out(at),
                 }
             }
         }
@@ -292,8 +315,12 @@ impl Listener {
     /// What was of namespaces that were not known yet. One that is not known now is gone.
     fn listed(&mut self) {
         for (number, of, at, piece) in std::mem::take(&mut self.pending) {
-            if let Some(netns) = self.spaces.whose(0, Some(number)) {
-                self.piece(netns, of, at, &piece);
+            match self.spaces.whose(0, Some(number)) {
+                Some(netns) => self.piece(netns, of, at, &piece),
+                None => {
+                    self.spaces.is_nobodys(number);
+                    lock(&self.kept).leave_out(at);
+                }
             }
         }
     }
@@ -302,7 +329,14 @@ impl Listener {
         for m in messages(piece) {
             let told = match of {
                 Of::Route if matches!(m.kind, 88 | 89) => {
-                    self.spaces.numbered(netns, m.body);
+                    // What waits for that number is of another namespace than the next.
+                    if let Some(n) = self.spaces.numbered(netns, m.body) {
+                        let before = self.pending.len();
+                        self.pending.retain(|p| p.0 != n);
+                        if self.pending.len() < before {
+                            lock(&self.kept).leave_out(at);
+                        }
+                    }
                     None
                 }
                 Of::Route => of_route(netns, &m)
@@ -310,35 +344,53 @@ impl Listener {
                     .map(|line| (m.by, line)),
                 // All of it holds before the first of it is announced.
                 Of::Rules => {
-                    let (_, ruleset) = self.rulesets.entry(netns).or_insert((at, Ruleset::default()));
-                    ruleset.take(netns, &m)
+                    let new = || (at, at, Ruleset::default());
+                    let under_way = self.rulesets.entry(netns).or_insert_with(new);
+                    if at.saturating_sub(under_way.1) > APART_NS {
+                        *under_way = new();
+                    }
+                    under_way.1 = at;
+                    under_way.2.take(netns, &m)
                 }
             };
             if let Some((by, line)) = told {
-                let began = self.rulesets.remove(&netns).filter(|_| of == Of::Rules);
-                let at = began.map_or(at, |(began, _)| began);
-                lock(&self.kept).push(at, line + &who(by));
+                let began = match of {
+                    Of::Rules => self.rulesets.remove(&netns),
+                    Of::Route => None,
+                };
+                let at = began.map_or(at, |(began, ..)| began);
+                let who = match of {
+                    // The message has its program's name.
+                    Of::Rules => format!(" by={by}"),
+                    Of::Route => who(by, netns),
+                };
+                let late = if self.late { " late=yes" } else { "" };
+                lock(&self.kept).push(at, line + &who + late);
             }
         }
     }
 
     /// Whether a link's line is another than its last; of others it is.
     fn is_new(&mut self, m: &messages::Message<'_>, line: &str) -> bool {
+        if m.kind == 17 {
+            let name = link_of(line);
+            self.links.remove(&name);
+        }
         if m.kind != 16 {
             return true;
         }
-        // `what=link did=new netns=1 ifindex=2`
-        let name: Vec<&str> = line.splitn(5, ' ').take(4).collect();
         if self.links.len() >= MOST_LINKS {
             self.links.clear();
         }
-        self.links.insert(name.join(" "), line.to_owned()).as_deref() != Some(line)
+        self.links.insert(link_of(line), line.to_owned()).as_deref() != Some(line)
     }
 
     fn settings(&mut self) {
-        let Some(sysctls) = &self.sysctls else { return };
-        let (written, lost) = sysctls.written();
+        let Some(sysctls) = &mut self.sysctls else { return };
+        let (written, events, lost) = sysctls.written();
+        self.read.2 = self.read.2.saturating_add(events);
         let at = now_ns(ClockId::Monotonic);
+        let late = if self.late { " late=yes" } else { "" };
         let mut kept = lock(&self.kept);
         if lost {
             kept.push(at, "what=lost".to_owned());
@@ -346,18 +398,26 @@ impl Listener {
         for (netns, name, value) in written {
             kept.push(
                 at,
-                format!("what=sysctl did=new netns={netns} name={name} value={value}"),
+                format!("what=sysctl did=new netns={netns} name={name} value={value}{late}"),
             );
         }
     }
 }
 
-/// ` by=1234 comm=ip`: the port of who asked is as a rule the id of its process, which may have ended.
-fn who(port: u32) -> String {
+/// `netns=1 ifindex=2` of `what=link did=new netns=1 ifindex=2 ...`.
+fn link_of(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').skip(2).take(2).collect();
+    words.join(" ")
+}
+
+/// ` by=1234 comm=ip`: the port of who asked is as a rule the id of its process, in its own pid namespace; it may have ended. A process of that id that is in another
+/// network namespace than what was changed is another.
+fn who(port: u32, netns: u64) -> String {
     let Some(pid) = (port > 0).then_some(port) else {
         return String::new();
     };
-    let comm = std::fs::read(format!("/proc/{pid}/comm")).ok();
+    let inside = crate::snapshot::netns::of_pid(pid) == Some(netns);
+    let comm = std::fs::read(format!("/proc/{pid}/comm")).ok().filter(|_| inside);
     let comm = comm.map(|c| word(String::from_utf8_lossy(&c).trim_end()));
     match comm.filter(|c| !c.is_empty()) {
         Some(comm) => format!(" by={pid} comm={comm}"),

@@ -14,7 +14,11 @@ const CONTROL_BYTES: usize = 128;
 
 /// One.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket {
+    fd: OwnedFd,
+    /// It hears the others, too.
+    pub all: bool,
+}
 
 /// What came.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,12 +39,10 @@ impl Socket {
         let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, protocol)?;
         // Beyond net.core.rmem_max where the recorder may; a smaller one loses sooner.
         _ = set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes);
-        if all {
-            // Where it is refused, what the others announce is not heard; each of them has no number then.
-            _ = set(&fd, libc::SOL_NETLINK, libc::NETLINK_LISTEN_ALL_NSID, 1);
-        }
+        // Without CAP_NET_BROADCAST it is refused: then the others are heard by sockets inside them.
+        let all = all && set(&fd, libc::SOL_NETLINK, libc::NETLINK_LISTEN_ALL_NSID, 1).is_ok();
         bind(&fd, &SocketAddrNetlink::new(0, groups))?;
-        Ok(Socket(fd))
+        Ok(Socket { fd, all })
     }
 
     /// The next messages, into `buffer`.
@@ -57,7 +59,7 @@ impl Socket {
         message.msg_control = control.as_mut_ptr().cast();
         message.msg_controllen = CONTROL_BYTES as _;
         // SAFETY: the header points to a buffer and to control bytes that live, with their true lengths, until it returns.
-        let n = unsafe { libc::recvmsg(self.0.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+        let n = unsafe { libc::recvmsg(self.fd.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
         let Ok(n) = usize::try_from(n) else {
             return match io::Error::last_os_error().raw_os_error() {
                 Some(libc::ENOBUFS) => Came::Lost,
@@ -86,7 +88,7 @@ impl Socket {
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
     }
 }
 

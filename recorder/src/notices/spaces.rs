@@ -77,6 +77,8 @@ pub struct Spaces {
     /// Inodes by their number here.
     numbers: BTreeMap<i32, u64>,
     inside: BTreeSet<u64>,
+    /// Numbers of none of the list, as of namespaces beyond those that are read.
+    nobodys: BTreeSet<i32>,
     listed: Instant,
     looked: Instant,
     stale: bool,
@@ -98,6 +100,7 @@ impl Spaces {
             known: BTreeMap::new(),
             numbers: BTreeMap::new(),
             inside: BTreeSet::new(),
+            nobodys: BTreeSet::new(),
             listed: now,
             looked: now,
             stale: false,
@@ -124,8 +127,17 @@ impl Spaces {
     fn list(&mut self, sysctls: &mut Option<Sysctls>) {
         self.listed = Instant::now();
         self.stale = false;
-        let spaces: Vec<Netns> = netns::list().into_iter().take(MAX_NETNS).collect();
+        let mut spaces: Vec<Netns> = netns::list();
+        if spaces.len() > MAX_NETNS {
+            self.problems.insert(format!(
+                "changes were heard of {MAX_NETNS} of {} network namespaces only",
+                spaces.len()
+            ));
+        }
+        spaces.truncate(MAX_NETNS);
         self.numbers.clear();
+        self.nobodys.clear();
+        let all = self.heard.iter().take(2).all(|h| h.socket.all);
         for space in spaces {
             let new = !self.known.contains_key(&space.inode);
             if new && let Some(s) = sysctls {
@@ -133,8 +145,12 @@ impl Spaces {
             }
             if !space.own {
                 match number(&space) {
-                    Ok(Some(n)) => _ = self.numbers.insert(n, space.inode),
-                    Ok(None) if self.inside.insert(space.inode) => self.enter(&space),
+                    Ok(Some(n)) if all => {
+                        self.numbers.insert(n, space.inode);
+                        // It got its number since: it would be heard twice.
+                        self.close(space.inode);
+                    }
+                    Ok(_) if self.inside.insert(space.inode) => self.enter(&space),
                     _ => {}
                 }
             }
@@ -160,22 +176,30 @@ impl Spaces {
             None => Some(netns),
             Some(n) => {
                 let found = self.numbers.get(&n).copied();
-                self.stale |= found.is_none();
+                self.stale |= found.is_none() && !self.nobodys.contains(&n);
                 found
             }
         }
     }
 
-    /// A number was given or taken away (RTM_NEWNSID, RTM_DELNSID): it is no longer whose it was. Each namespace has numbers of its own for the others.
-    pub fn numbered(&mut self, netns: u64, body: &[u8]) {
+    /// A number is of none of those that are listed.
+    pub fn is_nobodys(&mut self, number: i32) {
+        self.nobodys.insert(number);
+    }
+
+    /// A number was given or taken away (RTM_NEWNSID, RTM_DELNSID): it is no longer whose it was; which. Each namespace has numbers of its own for the others.
+    pub fn numbered(&mut self, netns: u64, body: &[u8]) -> Option<i32> {
         if netns != self.own {
-            return;
+            return None;
         }
         let of = attributes(body.get(4..).unwrap_or_default()).find(|(a, _)| *a == NETNSA_NSID);
-        if let Some(n) = of.and_then(|(_, v)| u32_at(v, 0)) {
-            self.numbers.remove(&n.cast_signed());
+        let number = of.and_then(|(_, v)| u32_at(v, 0)).map(u32::cast_signed);
+        if let Some(n) = number {
+            self.numbers.remove(&n);
+            self.nobodys.remove(&n);
         }
         self.stale = true;
+        number
     }
 
     /// Closes what is gone, and looks for new ones; whether it listed them.
@@ -186,6 +210,8 @@ impl Spaces {
             let gone: Vec<u64> = self.inside.iter().copied().filter(|n| !self.is_there(*n)).collect();
             for netns in gone {
                 self.close(netns);
+                // It may live on by a process that has come since.
+                self.stale = true;
             }
         }
         let age = now.duration_since(self.listed);

@@ -39,6 +39,11 @@ fn inode(path: &Path) -> Option<u64> {
     Some(fs::metadata(path).ok()?.ino())
 }
 
+/// Inode of that of a process.
+pub fn of_pid(pid: u32) -> Option<u64> {
+    inode(&of_process(pid))
+}
+
 fn of_process(pid: u32) -> PathBuf {
     format!("/proc/{pid}/ns/net").into()
 }

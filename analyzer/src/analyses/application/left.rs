@@ -14,6 +14,9 @@ use crate::reconstruct::transmit::tables::{TxKind, TxStart};
 /// Longest time in FIN_WAIT2 of a socket without a program, ns.
 const ORPHAN_NS: i64 = 50_000;
 
+/// Bytes of a last message that may be a farewell, behind answers: below this.
+const FAREWELL: u64 = 40;
+
 /// A client's socket.
 #[derive(Default)]
 pub(super) struct One {
@@ -51,8 +54,12 @@ impl One {
     }
     /// Its last request's begin, and when the peer's FIN came, behind which and before which not a byte came.
     pub(super) fn turned_away(&self) -> Option<(i64, i64)> {
-        let ((sent, _), (left, state)) = (self.sent?, self.left?);
+        let ((sent, bytes), (left, state)) = (self.sent?, self.left?);
         let silent = self.came.is_none_or(|came| came < sent);
+        // A farewell: TLS' close_notify, MQTT's DISCONNECT, COM_QUIT.
+        if self.came.is_some() && bytes < FAREWELL {
+            return None;
+        }
         (state == CLOSE_WAIT && sent <= left && silent && !self.read_on && !self.reset).then_some((sent, left))
     }
     /// Its request's begin and its close.

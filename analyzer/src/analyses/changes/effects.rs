@@ -282,6 +282,25 @@ fn late(first: Option<i64>, changed: i64) -> (bool, String) {
 }
 
 impl Count {
+    /// From when on it was otherwise: the first of several that are as close as four times the rate before; of what is done, its last.
+    fn onset(&self, before: Window, after: Window) -> Option<i64> {
+        let below = |t: i64| self.times.partition_point(|at| *at < t);
+        let inside = self.times.get(below(after.0)..below(after.1)).unwrap_or_default();
+        let n = within(&self.times, before);
+        if !self.bad {
+            return inside.last().copied();
+        }
+        let few = if n == 0 { 1 } else { LEAST_MORE };
+        let far = (few - 1) as f64 / (TIMES * n.max(1) as f64 / seconds(before));
+        let few = usize::try_from(few).unwrap_or(1);
+        let close = |w: &&[i64]| match (w.first(), w.last()) {
+            (Some(a), Some(b)) => b.saturating_sub(*a) as f64 / 1e9 <= far.max(0.0),
+            _ => false,
+        };
+        let first = inside.windows(few).find(close).and_then(|w| w.first());
+        first.or_else(|| inside.first()).copied()
+    }
+
     /// `long` reaches beyond the change before, `before` does not.
     fn differs(&self, (long, before, after): (Window, Window, Window), changed: i64) -> Option<Effect> {
         let of = |w: Window| (within(&self.times, w), seconds(w));
@@ -308,10 +327,7 @@ impl Count {
         let words = if is == 1 { self.one } else { self.many };
         let is = if is == 0 { "no".to_owned() } else { is.to_string() };
         let was = if was == 0 { "none".to_owned() } else { was.to_string() };
-        // Of what is not done any more nothing tells the first.
-        let from = self.times.partition_point(|at| *at < after.0);
-        let first = self.times.get(from).filter(|_| self.bad).copied();
-        let (late, began) = late(first, changed);
+        let (late, began) = late(self.onset(before, after), changed);
         Some(Effect {
             says: format!("{is} {words} in {is_s:.2} s ({was} in {was_s:.2} s before{began})"),
             worse: !late,

@@ -13,6 +13,7 @@ mod tests;
 
 use crate::announced::tables::ChangeRow;
 use crate::facts::Facts;
+use crate::ingest::GapRow;
 use effects::Series;
 
 /// Changes less than so far apart are of one deed, ns.
@@ -47,13 +48,13 @@ pub struct Cluster {
     pub says: Vec<String>,
     /// So many more.
     pub more: u64,
-    /// How long before and after are compared, ns; `None`: one of them is too short.
+    /// How long before and after are compared, ns; `None`: one of them is too short, events are missing, or it was read late.
     pub compared_ns: Option<(i64, i64)>,
     /// What was different.
     pub effects: Vec<Effect>,
     /// A sysctl that the kernel's own list of settings tells, too.
     #[serde(skip)]
-    pub settings: Vec<String>,
+    pub settings: Vec<(Option<u64>, String)>,
 }
 
 impl Cluster {
@@ -143,7 +144,12 @@ pub fn answer(facts: &Facts) -> Changes {
             (before.max(here.saturating_sub(WINDOW_NS)), here),
             (here, next.min(last.at_ns.saturating_add(WINDOW_NS)).min(end)),
         );
-        let compared = series.compared(windows, last.at_ns);
+        // Where events are missing, or a change was read late, counts of the two sides are of unlike times.
+        let (from, to) = (windows.0.0, windows.2.1);
+        let overlaps = |g: &GapRow| g.start_ns.is_none_or(|ns| ns <= to) && g.end_ns.is_none_or(|ns| ns >= from);
+        let missing = facts.gaps.iter().any(overlaps);
+        let known = !missing && !cluster.iter().any(|r| r.late);
+        let compared = known.then(|| series.compared(windows, last.at_ns)).flatten();
         let settings = cluster.iter().filter(|r| r.what == "sysctl");
         out.clusters.push(Cluster {
             from_ns: first.at_ns.saturating_sub(start),
@@ -154,7 +160,9 @@ pub fn answer(facts: &Facts) -> Changes {
                 .is_some()
                 .then(|| (windows.1.1 - windows.1.0, windows.2.1 - windows.2.0)),
             effects: compared.unwrap_or_default(),
-            settings: settings.map(|r| r.of.clone()).collect(),
+            settings: settings
+                .map(|r| ((!r.host.is_empty()).then_some(r.netns), r.of.clone()))
+                .collect(),
         });
     }
     out.more = of.len().saturating_sub(MOST) as u64;

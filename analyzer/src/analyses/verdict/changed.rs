@@ -45,7 +45,8 @@ fn told(c: &Cluster) -> String {
 
 /// What was announced, those first after which something was worse.
 fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
-    let only_said = |c: &&Cluster| forward_is_said && c.says.len() == 1 && c.settings == [FORWARD];
+    let only_said =
+        |c: &&Cluster| forward_is_said && c.says.len() == 1 && c.settings.len() == 1 && c.settings[0].1 == FORWARD;
     let mut clusters: Vec<&Cluster> = changes.clusters.iter().filter(|c| !only_said(c)).collect();
     clusters.sort_by_key(|c| !c.is_worse());
     if clusters.is_empty() {
@@ -73,13 +74,13 @@ fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
 
 /// Settings that are others after than before, of which nothing was announced.
 fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) -> Option<String> {
-    let heard: BTreeSet<&str> = (changes.clusters.iter())
-        .flat_map(|c| c.settings.iter().map(String::as_str))
+    let heard: BTreeSet<(Option<u64>, &str)> = (changes.clusters.iter())
+        .flat_map(|c| c.settings.iter().map(|(netns, name)| (*netns, name.as_str())))
         .collect();
     let said = |c: &Change| drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.as_ref() == Some(c)));
     let mut rest = changed
         .iter()
-        .filter(|c| !said(c) && !heard.contains(c.name.as_str()))
+        .filter(|c| !said(c) && !heard.contains(&(c.netns, c.name.as_str())))
         .peekable();
     rest.peek()?;
     let rest: Vec<&Change> = rest.collect();

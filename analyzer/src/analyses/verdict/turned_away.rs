@@ -63,8 +63,8 @@ fn with(line: Line, t: &TurnedAway) -> Line {
         tone,
         sentence: format!("{}. {}", capital(&says), line.sentence),
         headline,
-        names_cause: true,
-        minor: false,
+        names_cause: wrong || line.names_cause,
+        minor: line.minor && !wrong,
         ..line
     }
 }

@@ -97,7 +97,10 @@ fn address(names: &mut Names, value: &[u8]) -> Option<Vec<u8>> {
     Some(names.ip(text_of(value)?.parse().ok()?).to_string().into_bytes())
 }
 
-/// Lines of those readings that a slice has not, before its first.
+/// So much of what was before it: the newest.
+const MOST_BEFORE: usize = 1 << 20;
+
+/// Lines of those readings that a slice has not, before its first; of what was lost then nothing.
 pub fn before(capture: &Capture, first: Option<&str>) -> Vec<u8> {
     let names = capture.members.iter().map(|m| m.name.as_str());
     let readings = names.filter(|n| netmortem_formats::bundle::is_seconds_name(n));
@@ -105,10 +108,22 @@ pub fn before(capture: &Capture, first: Option<&str>) -> Vec<u8> {
         .zip(seconds(capture))
         .take_while(|(name, _)| first.is_some_and(|f| f != *name));
     let texts = earlier.filter_map(|(_, second)| second.ok()).flat_map(|s| s.texts);
-    texts
-        .filter(|(what, _)| what == NOTICES)
-        .flat_map(|(_, text)| text)
-        .collect()
+    let mut kept: std::collections::VecDeque<Vec<u8>> = Default::default();
+    let mut bytes = 0usize;
+    for (_, text) in texts.filter(|(what, _)| what == NOTICES) {
+        for line in text.split_inclusive(|b| *b == b'\n') {
+            let of = |what: &[u8]| line.windows(what.len()).any(|w| w == what);
+            if of(b" what=listening") || of(b" what=lost") || of(b" what=left_out") {
+                continue;
+            }
+            bytes += line.len();
+            kept.push_back(line.to_vec());
+            while bytes > MOST_BEFORE {
+                bytes -= kept.pop_front().map_or(bytes, |l| l.len());
+            }
+        }
+    }
+    kept.into_iter().flatten().collect()
 }
 
 /// A reading with these lines before its own.

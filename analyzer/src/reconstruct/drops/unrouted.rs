@@ -16,9 +16,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::otherhost::Hindsight;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
-use crate::facts::SkbId;
+use crate::facts::{ConnectionId, SkbId};
 use crate::reconstruct::skb::tables::SkbClass;
-use crate::reconstruct::tcp::states::{FIN_WAIT1, LAST_ACK};
+use crate::reconstruct::tcp::states::{CLOSE, FIN_WAIT1, LAST_ACK};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
@@ -77,8 +77,9 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     let sent: FxHashMap<SkbId, &TxRow> = sent.map(|t| (t.skb_id, t)).collect();
     let sockets = Sockets::of(known);
     let acks = known.connections.iter().any(by_ipv6);
-    // Sockets whose FIN found no route.
-    let mut ended: FxHashSet<u64> = FxHashSet::default();
+    let ends = Ends::of(known);
+    // Sockets whose FIN found no route, until when each is that one.
+    let mut ended: FxHashMap<u64, i64> = FxHashMap::default();
     for (at, by) in places {
         let Some(row) = rows.get_mut(*at) else { continue };
         match by {
@@ -91,12 +92,17 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
                 (row.background, row.why) = (true, why);
             }
             By::Task(pid) if row.protocol == 0 => {
-                if let Some(socket) = closed(row, *pid, known) {
-                    ended.insert(socket);
+                if let Some(socket) = closed(row, *pid, (known, &ends)) {
+                    ended.insert(socket.0, socket.1);
                     (row.expected, row.why, row.confidence) = (None, FIN, Confidence::Unknown);
                 }
             }
-            By::Timer(timer) if row.protocol == 0 && sockets.below(*timer).any(|s| ended.contains(&s.0)) => {
+            By::Timer(timer)
+                if row.protocol == 0
+                    && sockets
+                        .below(*timer)
+                        .any(|s| ended.get(&s.0).is_some_and(|until| row.time_ns <= *until)) =>
+            {
                 (row.expected, row.why, row.confidence) = (None, FIN, Confidence::Unknown);
             }
             By::Timer(timer) if row.protocol == 0 && !sockets.own(*timer) => {
@@ -107,15 +113,49 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     }
 }
 
-/// The socket that this thread has just closed (net/ipv4/tcp.c `tcp_close_state`, then `tcp_send_fin`).
-fn closed(row: &DropRow, pid: i32, known: &Hindsight<'_>) -> Option<u64> {
+/// How sockets end.
+#[derive(Default)]
+struct Ends {
+    /// When those were closed at last.
+    closes: FxHashMap<ConnectionId, Vec<i64>>,
+    /// The first send that has no ACK.
+    open: FxHashMap<ConnectionId, i64>,
+}
+
+impl Ends {
+    fn of(known: &Hindsight<'_>) -> Ends {
+        let mut all = Ends::default();
+        let socks = known.states.iter().filter(|s| s.kind == "sock" && s.state == CLOSE);
+        for s in socks {
+            all.closes.entry(s.connection).or_default().push(s.time_ns);
+        }
+        let open = known
+            .tx
+            .iter()
+            .filter(|t| t.kind == TxKind::Tcp && t.t_ack_ns.is_none());
+        for (c, t) in open.filter_map(|t| Some((t.connection?, t))) {
+            let first = all.open.entry(c).or_insert(t.start_ns);
+            *first = t.start_ns.min(*first);
+        }
+        all
+    }
+}
+
+/// The socket that this thread has just closed, and until when it is that one (net/ipv4/tcp.c `tcp_close_state`, then `tcp_send_fin`).
+fn closed(row: &DropRow, pid: i32, (known, ends): (&Hindsight<'_>, &Ends)) -> Option<(u64, i64)> {
     let after = known.states.partition_point(|s| s.time_ns <= row.time_ns);
     let before = known.states.get(..after)?.iter().rev();
     let mut just = before.take_while(|s| s.time_ns >= row.time_ns.saturating_sub(FIN_NS));
     let of =
         just.find(|s| s.kind == "sock" && s.in_task && s.pid == pid && [FIN_WAIT1, LAST_ACK].contains(&s.state))?;
+    // Where something that it sent has no ACK, that is sent again, too.
+    if ends.open.get(&of.connection).is_some_and(|sent| *sent < of.time_ns) {
+        return None;
+    }
     let socket = known.connections.get(of.connection.0 as usize)?.skaddr;
-    (socket != 0).then_some(socket)
+    let closes = ends.closes.get(&of.connection).map_or(&[][..], Vec::as_slice);
+    let end = closes.get(closes.partition_point(|t| *t < row.time_ns));
+    (socket != 0).then_some((socket, end.copied().unwrap_or(i64::MAX)))
 }
 
 fn by_ipv6(c: &ConnectionRow) -> bool {
