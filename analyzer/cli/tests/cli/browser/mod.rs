@@ -17,10 +17,11 @@ use super::{run, sample, tempdir};
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
 /// Ids of the sections of every report.
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 16] = [
     "quality",
     "verdict",
     "over-time",
+    "changes",
     "opens",
     "datagrams",
     "application",
