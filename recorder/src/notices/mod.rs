@@ -7,6 +7,7 @@
 //! thread: poll(rtnetlink, nftables, inotify) -> messages -> lines -> Kept (a MiB) <- take, each second
 //! ```
 
+mod kept;
 mod messages;
 mod socket;
 mod spaces;
@@ -14,7 +15,7 @@ mod sysctls;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ use rustix::time::ClockId;
 
 use crate::clock::now_ns;
 use crate::snapshot::netlink::word;
+use kept::Kept;
 use messages::{Ruleset, messages, of_route};
 use socket::Came;
 use spaces::{Of, Spaces};
@@ -32,8 +34,6 @@ use sysctls::Sysctls;
 
 /// Name of the section.
 pub const NOTICES: &str = "notices";
-/// Lines kept until they are taken, bytes.
-const MOST_BYTES: usize = 1 << 20;
 /// Messages of rtnetlink read in a second, each a line.
 const MOST_A_SECOND: u32 = 1_000;
 /// And pieces of transactions of nftables, each of which is a line in all.
@@ -49,58 +49,6 @@ const TICK: Duration = Duration::from_secs(1);
 const MOST_PENDING: usize = 256;
 /// Known lines of links, to tell none twice.
 const MOST_LINKS: usize = 10_000;
-
-/// Lines that wait, the oldest first.
-#[derive(Debug, Default)]
-struct Kept {
-    lines: VecDeque<(i64, String)>,
-    bytes: usize,
-    /// Let go of for want of room.
-    left_out: u64,
-    /// When the last of them was.
-    left_out_ns: i64,
-    /// A thread listens: where it is silent nothing was announced.
-    listens: bool,
-    problems: Vec<String>,
-}
-
-impl Kept {
-    fn push(&mut self, at_ns: i64, line: String) {
-        self.bytes += line.len();
-        self.lines.push_back((at_ns, line));
-        while self.bytes > MOST_BYTES {
-            let Some((_, line)) = self.lines.pop_front() else {
-                return;
-            };
-            self.bytes -= line.len();
-            self.leave_out(at_ns);
-        }
-    }
-
-    fn leave_out(&mut self, at_ns: i64) {
-        self.left_out += 1;
-        self.left_out_ns = at_ns;
-    }
-
-    /// As text.
-    fn text(&mut self) -> String {
-        let mut out = String::new();
-        // Those that waited for their namespace to be known came late.
-        self.lines.make_contiguous().sort_by_key(|(at, _)| *at);
-        for (at, line) in self.lines.drain(..) {
-            out.push_str(&format!("at={at} {line}\n"));
-        }
-        self.bytes = 0;
-        if out.is_empty() && self.listens {
-            out = format!("at={} what=listening\n", now_ns(ClockId::Monotonic));
-        }
-        if self.left_out > 0 {
-            let n = std::mem::take(&mut self.left_out);
-            out.push_str(&format!("at={} what=left_out count={n}\n", self.left_out_ns));
-        }
-        out
-    }
-}
 
 /// The thread's other side; it ends with this.
 #[derive(Debug)]
@@ -149,14 +97,7 @@ impl Notices {
 
     /// Lets go of what is older.
     pub fn forget(&self, before_ns: i64) {
-        let mut kept = lock(&self.kept);
-        while kept.lines.front().is_some_and(|(at, _)| *at < before_ns) {
-            let gone = kept.lines.pop_front().map_or(0, |(_, line)| line.len());
-            kept.bytes -= gone;
-        }
-        if kept.left_out_ns < before_ns {
-            kept.left_out = 0;
-        }
+        lock(&self.kept).forget(before_ns);
     }
 
     /// What a person should know about it.
