@@ -8,6 +8,7 @@
 //! plan -> Instance (events enabled, tracing_on 0) -> manifest, texts, snapshots/start -> tracing_on 1 -> CMD
 //!            per CPU: trace_pipe_raw -splice-> pipe -> batch of whole sub-buffers -> zstd -> member
 //!            or, with the perf backend, per CPU: mapped ring -> batch of whole records -> zstd -> member
+//!            once a second: counters, sockets, qdiscs; what the kernel announced meanwhile (notices) -> member
 //!            per interface of --pcap: AF_PACKET ring -> headers -> pcapng section -> zstd -> member
 //! stop -> tracing_on 0 -> rest of every CPU -> snapshots/end, stats -> end.json -> instance removed
 //! ```

@@ -9,7 +9,7 @@
 //! ```
 
 use netmortem_formats::Capture;
-use netmortem_formats::bundle::seconds;
+use netmortem_formats::bundle::{NOTICES, seconds};
 
 mod links;
 mod qdiscs;
@@ -26,8 +26,6 @@ use crate::snapshots::{field, number};
 use state::State;
 use tables::ChangeRow;
 
-/// Name of the section.
-const NOTICES: &str = "notices";
 /// No more rows than these: a router whose routes come and go has any number.
 const MOST: usize = 20_000;
 /// And no more readings and bytes than any recorder writes.

@@ -67,7 +67,7 @@ impl Distribution {
 }
 
 /// Nearest-rank percentile of sorted values.
-fn quantile(sorted: &[i64], percent: usize) -> Option<i64> {
+pub fn quantile(sorted: &[i64], percent: usize) -> Option<i64> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()
 }

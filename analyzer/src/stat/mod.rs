@@ -21,7 +21,7 @@ mod special;
 mod tests;
 
 pub use blocks::{At, Blocked, SplitMix64, block_of};
-pub use distribution::{Bin, Distribution, nearest_rank};
+pub use distribution::{Bin, Distribution, nearest_rank, quantile};
 pub use effect::cliffs_delta;
 pub use permutation::permuted;
 pub use radix::sort_by_key;

@@ -227,3 +227,41 @@ pub fn turnaround(
         confidence: crate::Confidence::Certain,
     }
 }
+
+/// An answer that a thread read so many ns after it had asked, by itself, on a connection whose other end is not in the recording.
+pub fn answered(connection: u32, send_ns: i64, took_ns: i64) -> crate::reconstruct::application::tables::ResponseRow {
+    crate::reconstruct::application::tables::ResponseRow {
+        connection: crate::facts::ConnectionId(connection),
+        pid: 8,
+        task: crate::name::Name::default(),
+        send_ns,
+        ready_ns: Some(send_ns + took_ns),
+        read_ns: send_ns + took_ns,
+        complete_ns: None,
+        reads: 1,
+        sends: 1,
+        sending_ns: 0,
+        pause_ns: 0,
+        paused_in: crate::name::Name::default(),
+        peer: None,
+        overlap: false,
+        confidence: crate::Confidence::Strong,
+    }
+}
+
+/// What `tcp_probe` says of a connection, with nothing under way.
+pub fn sample(connection: u32, time_ns: i64) -> crate::reconstruct::tcp::tables::SampleRow {
+    crate::reconstruct::tcp::tables::SampleRow {
+        time_ns,
+        connection: crate::facts::ConnectionId(connection),
+        snd_cwnd: 10,
+        ssthresh: 0,
+        srtt_us: 0,
+        snd_una: 0,
+        snd_nxt: 0,
+        snd_wnd: 0,
+        rcv_wnd: 0,
+        data_len: 0,
+        cpu: 0,
+    }
+}

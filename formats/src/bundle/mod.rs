@@ -38,9 +38,9 @@ pub use manifest::{
     PlannedPerf, PlannedTap, ReadingEnd, RecorderEnd, RecorderInfo, TapEnd,
 };
 pub use names::{
-    CPU_STAT_COUNTERS, HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, PRINTK_FORMATS, PROC_COUNTERS, PacketsName,
-    PagesName, SAVED_CMDLINES, SYMBOLS, TASKS, event_format_name, is_seconds_name, packets_name, pages_name,
-    parse_packets_name, records_name, seconds_name, snapshot_name,
+    CPU_STAT_COUNTERS, HEADER_EVENT, HEADER_PAGE, KALLSYMS, MANIFEST, NOTICES, PRINTK_FORMATS, PROC_COUNTERS,
+    PacketsName, PagesName, SAVED_CMDLINES, SYMBOLS, TASKS, event_format_name, is_seconds_name, packets_name,
+    pages_name, parse_packets_name, records_name, seconds_name, snapshot_name,
 };
 pub use seconds::{Second, seconds};
 pub use slice::{Slice, Whose, texts_of};

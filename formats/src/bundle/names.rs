@@ -161,6 +161,9 @@ pub fn is_seconds_name(name: &str) -> bool {
     number.and_then(digits).is_some()
 }
 
+/// Section of a second with what the kernel announced.
+pub const NOTICES: &str = "notices";
+
 /// `clocks/000001.json`.
 pub fn clocks_name(sequence: u64) -> String {
     format!("clocks/{sequence:06}.json")

@@ -8,6 +8,7 @@
 //! ```text
 //!          every second: /proc/net -> counters -> rate > limit?   drop_watch: one filtered event   SIGUSR1   exit of CMD
 //!                 delays: the kernel's histograms -> longest >= limit?
+//!                 notices, in a thread of its own: what the kernel announces -> as old as the window
 //!                 pack, in a thread of its own: network cards, qdiscs, sockets, other namespaces -> history
 //!                                           |
 //! armed (rings overwrite their oldest) -> trigger -> manifest, texts, seconds of before -> `after` passes

@@ -13,6 +13,25 @@ use crate::snapshot::addresses::{address, first, ip, route};
 use crate::snapshot::netlink::{attributes, text, u32_at, word};
 use crate::snapshot::{links, qdisc};
 
+/// include/uapi/linux/rtnetlink.h; each odd one takes away what the even one before it makes.
+pub const RTM_NEWLINK: u16 = 16;
+pub const RTM_DELLINK: u16 = 17;
+const RTM_NEWADDR: u16 = 20;
+const RTM_DELADDR: u16 = 21;
+const RTM_NEWROUTE: u16 = 24;
+const RTM_DELROUTE: u16 = 25;
+const RTM_NEWRULE: u16 = 32;
+const RTM_DELRULE: u16 = 33;
+const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
+const RTM_NEWTCLASS: u16 = 40;
+const RTM_DELTCLASS: u16 = 41;
+const RTM_NEWTFILTER: u16 = 44;
+const RTM_DELTFILTER: u16 = 45;
+pub const RTM_NEWNSID: u16 = 88;
+pub const RTM_DELNSID: u16 = 89;
+const RTM_NEWNEXTHOP: u16 = 104;
+const RTM_DELNEXTHOP: u16 = 105;
 /// Names of chains told of one transaction.
 const NAMED: usize = 8;
 /// struct fib_rule_hdr and struct nhmsg.
@@ -22,7 +41,7 @@ const NEXTHOP_BYTES: usize = 8;
 const NFGENMSG_BYTES: usize = 4;
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
 /// Words of qdiscs and classes that count.
-const COUNTED: [&str; 8] = [
+const COUNTED: [&str; 9] = [
     "refcnt",
     "xstats",
     "bytes",
@@ -31,10 +50,10 @@ const COUNTED: [&str; 8] = [
     "backlog_bytes",
     "drops",
     "requeues",
+    "overlimits",
 ];
 /// Beside others of its name.
 const NLM_F_APPEND: u16 = 0x800;
-const OVERLIMITS: &str = "overlimits";
 
 /// A message.
 #[derive(Debug, Clone, Copy)]
@@ -64,36 +83,36 @@ pub fn messages(piece: &[u8]) -> impl Iterator<Item = Message<'_>> {
 /// What one of rtnetlink announces: `what=`, `did=` and more; none: nothing that is told.
 pub fn of_route(netns: u64, m: &Message<'_>) -> Option<String> {
     let mut line = String::new();
-    let (what, gone) = match m.kind {
+    let what = match m.kind {
         // Of a bridge's port there is another message, without most words.
-        16 | 17 if m.body.first() == Some(&0) => {
+        RTM_NEWLINK | RTM_DELLINK if m.body.first() == Some(&0) => {
             _ = links::line(netns, m.body, &mut line);
-            ("link", m.kind == 17)
+            "link"
         }
-        20 | 21 if address(netns, m.body, &mut line) => ("address", m.kind == 21),
-        24 | 25 if route(netns, m.body, &mut line) => ("route", m.kind == 25),
-        32 | 33 => {
+        RTM_NEWADDR | RTM_DELADDR if address(netns, m.body, &mut line) => "address",
+        RTM_NEWROUTE | RTM_DELROUTE if route(netns, m.body, &mut line) => "route",
+        RTM_NEWRULE | RTM_DELRULE => {
             rule(netns, m.body, &mut line);
-            ("rule", m.kind == 33)
+            "rule"
         }
-        36 | 37 | 40 | 41 => {
-            let class = m.kind >= 40;
+        RTM_NEWQDISC | RTM_DELQDISC | RTM_NEWTCLASS | RTM_DELTCLASS => {
+            let class = m.kind >= RTM_NEWTCLASS;
             let mut whole = String::new();
             qdisc::line(netns, m.body, class, &mut whole);
             line = settings(&whole);
-            (if class { "class" } else { "qdisc" }, m.kind % 2 == 1)
+            if class { "class" } else { "qdisc" }
         }
-        44 | 45 => {
+        RTM_NEWTFILTER | RTM_DELTFILTER => {
             filter(netns, m.body, &mut line);
-            ("filter", m.kind == 45)
+            "filter"
         }
-        104 | 105 => {
+        RTM_NEWNEXTHOP | RTM_DELNEXTHOP => {
             nexthop(netns, m.body, &mut line);
-            ("nexthop", m.kind == 105)
+            "nexthop"
         }
         _ => return None,
     };
-    let did = if gone { "del" } else { "new" };
+    let did = if m.kind % 2 == 1 { "del" } else { "new" };
     let beside = if m.flags & NLM_F_APPEND != 0 { " append=yes" } else { "" };
     Some(format!("what={what} did={did} {}{beside}", line.trim_end()))
 }
@@ -102,7 +121,7 @@ pub fn of_route(netns: u64, m: &Message<'_>) -> Option<String> {
 fn settings(line: &str) -> String {
     let counts = |w: &&str| {
         let key = w.split_once('=').map_or(*w, |(k, _)| k);
-        !COUNTED.contains(&key) && key != OVERLIMITS
+        !COUNTED.contains(&key)
     };
     line.trim_end().split(' ').filter(counts).collect::<Vec<_>>().join(" ")
 }

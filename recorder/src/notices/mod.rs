@@ -20,20 +20,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use netmortem_formats::bundle::Second;
+use netmortem_formats::bundle::{NOTICES, Second};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::time::ClockId;
 
 use crate::clock::now_ns;
 use crate::snapshot::netlink::word;
 use kept::Kept;
-use messages::{Ruleset, messages, of_route};
+use messages::{RTM_DELLINK, RTM_DELNSID, RTM_NEWLINK, RTM_NEWNSID, Ruleset, messages, of_route};
 use socket::Came;
 use spaces::{Of, Spaces};
 use sysctls::Sysctls;
 
-/// Name of the section.
-pub const NOTICES: &str = "notices";
 /// Messages of rtnetlink read in a second, each a line.
 const MOST_A_SECOND: u32 = 1_000;
 /// And pieces of transactions of nftables, each of which is a line in all.
@@ -119,6 +117,50 @@ fn lock(kept: &Mutex<Kept>) -> std::sync::MutexGuard<'_, Kept> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What was read in this second: messages of rtnetlink, pieces of rules, settings.
+struct Budget {
+    messages: u32,
+    pieces: u32,
+    settings: u32,
+    began: Instant,
+}
+
+impl Budget {
+    fn new() -> Budget {
+        Budget {
+            messages: 0,
+            pieces: 0,
+            settings: 0,
+            began: Instant::now(),
+        }
+    }
+
+    /// How long nothing is read any more, where enough was.
+    fn spent(&mut self) -> Option<Duration> {
+        let passed = self.began.elapsed();
+        if passed >= TICK {
+            *self = Budget::new();
+        }
+        let spent = !self.has(Of::Route) || !self.has(Of::Rules) || self.settings >= MOST_SETTINGS;
+        spent.then(|| TICK.saturating_sub(passed))
+    }
+
+    /// Whether more of a kind is read.
+    fn has(&self, of: Of) -> bool {
+        match of {
+            Of::Route => self.messages < MOST_A_SECOND,
+            Of::Rules => self.pieces < MOST_PIECES,
+        }
+    }
+
+    fn take(&mut self, of: Of) {
+        match of {
+            Of::Route => self.messages += 1,
+            Of::Rules => self.pieces += 1,
+        }
+    }
+}
+
 /// In the thread.
 struct Listener {
     kept: Arc<Mutex<Kept>>,
@@ -131,8 +173,7 @@ struct Listener {
     /// Of namespaces with these numbers, which came since they were listed.
     pending: Vec<(i32, Of, i64, Vec<u8>)>,
     buffer: Vec<u8>,
-    /// Messages of this second, pieces of rules, and when it began.
-    read: (u32, u32, u32, Instant),
+    budget: Budget,
     /// What is read now waited for the second to be over.
     late: bool,
 }
@@ -141,22 +182,8 @@ impl Listener {
     fn new(kept: Arc<Mutex<Kept>>) -> Listener {
         let mut sysctls = Sysctls::new().ok();
         let spaces = Spaces::new(&mut sysctls);
-        let mut problems: Vec<String> = spaces.problems.iter().cloned().collect();
-        match &sysctls {
-            None => problems.push("changes of sysctls were not heard: inotify refuses".to_owned()),
-            Some(s) if s.in_part > 0 => problems.push(format!(
-                "changes of sysctls were heard of the first {} folders only (of devices) in {} network namespaces",
-                sysctls::MOST,
-                s.in_part
-            )),
-            Some(_) => {}
-        }
-        {
-            let mut kept = lock(&kept);
-            kept.listens = !spaces.heard.is_empty();
-            kept.problems = problems;
-        }
-        Listener {
+        lock(&kept).listens = !spaces.heard.is_empty();
+        let listener = Listener {
             kept,
             sysctls,
             spaces,
@@ -164,21 +191,38 @@ impl Listener {
             links: HashMap::new(),
             pending: vec![],
             buffer: vec![0; BUFFER_BYTES],
-            read: (0, 0, 0, Instant::now()),
+            budget: Budget::new(),
             late: false,
+        };
+        listener.tell();
+        listener
+    }
+
+    /// What a person should know: more may come with each list of namespaces.
+    fn tell(&self) {
+        let mut problems: Vec<String> = self.spaces.problems.iter().cloned().collect();
+        match &self.sysctls {
+            None => problems.push("changes of sysctls were not heard: inotify refuses".to_owned()),
+            Some(s) if s.in_part > 0 => problems.push(format!(
+                "changes of sysctls were heard of the first {} folders only (of devices), or fewer, in {} network namespaces",
+                sysctls::MOST,
+                s.in_part
+            )),
+            Some(_) => {}
         }
+        lock(&self.kept).problems = problems;
     }
 
     fn run(mut self, until: &OwnedFd) {
         loop {
-            let spent = self.spent();
+            let spent = self.budget.spent();
             let mut fds = vec![PollFd::new(until, PollFlags::IN)];
             if spent.is_none() {
                 let sockets = self.spaces.heard.iter().map(|h| h.socket.as_fd());
                 let all = sockets.chain(self.sysctls.iter().map(|s| s.as_fd()));
                 fds.extend(all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
             }
-            self.late |= spent.is_some();
+            let waited = spent.is_some();
             let patience = Timespec::try_from(spent.unwrap_or(TICK)).ok();
             let ready = poll(&mut fds, patience.as_ref());
             let ended = fds.first().is_some_and(|f| !f.revents().is_empty());
@@ -188,29 +232,13 @@ impl Listener {
             if ready.is_ok_and(|n| n > 0) {
                 self.hear();
                 self.settings();
-                self.late = false;
             }
+            // What is read next has waited, or not.
+            self.late = waited;
             if self.spaces.refresh(&mut self.sysctls) {
                 self.listed();
+                self.tell();
             }
-        }
-    }
-
-    /// How long nothing is read any more, where enough was read in this second.
-    fn spent(&mut self) -> Option<Duration> {
-        let passed = self.read.3.elapsed();
-        if passed >= TICK {
-            self.read = (0, 0, 0, Instant::now());
-        }
-        let spent = !self.may(Of::Route) || !self.may(Of::Rules) || self.read.2 >= MOST_SETTINGS;
-        spent.then(|| TICK.saturating_sub(passed))
-    }
-
-    /// Whether more of a kind is read in this second.
-    fn may(&self, of: Of) -> bool {
-        match of {
-            Of::Route => self.read.0 < MOST_A_SECOND,
-            Of::Rules => self.read.1 < MOST_PIECES,
         }
     }
 
@@ -219,7 +247,7 @@ impl Listener {
         for n in 0..self.spaces.heard.len() {
             while let Some(heard) = self.spaces.heard.get(n) {
                 let (netns, of) = (heard.netns, heard.of);
-                if !self.may(of) {
+                if !self.budget.has(of) {
                     break;
                 }
                 let came = heard.socket.next(&mut buffer);
@@ -236,10 +264,7 @@ impl Listener {
                     }
                     Came::Messages(bytes, number) => (bytes, number),
                 };
-                match of {
-                    Of::Route => self.read.0 += 1,
-                    Of::Rules => self.read.1 += 1,
-                }
+                self.budget.take(of);
                 let piece = buffer.get(..bytes).unwrap_or_default();
                 match (self.spaces.whose(netns, number), number) {
                     (Some(netns), _) => self.piece(netns, of, at, piece),
@@ -269,7 +294,7 @@ impl Listener {
     fn piece(&mut self, netns: u64, of: Of, at: i64, piece: &[u8]) {
         for m in messages(piece) {
             let told = match of {
-                Of::Route if matches!(m.kind, 88 | 89) => {
+                Of::Route if matches!(m.kind, RTM_NEWNSID | RTM_DELNSID) => {
                     // What waits for that number is of another namespace than the next.
                     if let Some(n) = self.spaces.numbered(netns, m.body) {
                         let before = self.pending.len();
@@ -313,11 +338,11 @@ impl Listener {
 
     /// Whether a link's line is another than its last; of others it is.
     fn is_new(&mut self, m: &messages::Message<'_>, line: &str) -> bool {
-        if m.kind == 17 {
+        if m.kind == RTM_DELLINK {
             let name = link_of(line);
             self.links.remove(&name);
         }
-        if m.kind != 16 {
+        if m.kind != RTM_NEWLINK {
             return true;
         }
         if self.links.len() >= MOST_LINKS {
@@ -329,7 +354,7 @@ impl Listener {
     fn settings(&mut self) {
         let Some(sysctls) = &mut self.sysctls else { return };
         let (written, events, lost) = sysctls.written();
-        self.read.2 = self.read.2.saturating_add(events);
+        self.budget.settings = self.budget.settings.saturating_add(events);
         let at = now_ns(ClockId::Monotonic);
         let late = if self.late { " late=yes" } else { "" };
         let mut kept = lock(&self.kept);

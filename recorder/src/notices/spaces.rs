@@ -10,14 +10,14 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use rustix::net::netlink::{NETFILTER, SocketAddrNetlink};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+use rustix::net::netlink::NETFILTER;
+use rustix::net::{RecvFlags, recv};
 
-use super::messages::messages;
+use super::messages::{RTM_NEWNSID, messages};
 use super::socket::Socket;
 use super::sysctls::Sysctls;
 use crate::snapshot::MAX_NETNS;
-use crate::snapshot::netlink::{attributes, u32_at};
+use crate::snapshot::netlink::{ask, attributes, u32_at};
 use crate::snapshot::netns::{self, Netns};
 
 /// RTNLGRP_LINK, _TC, _IPV4_IFADDR, _IPV4_ROUTE, _IPV4_RULE, _IPV6_IFADDR, _IPV6_ROUTE, _IPV6_RULE, _NSID, _NEXTHOP.
@@ -32,8 +32,8 @@ const LISTED: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(3);
 /// How often it is looked whether those with a socket inside are there.
 const LOOKED: Duration = Duration::from_secs(1);
-const RTM_NEWNSID: u16 = 88;
 const RTM_GETNSID: u16 = 90;
+const RTGENMSG_BYTES: usize = 4;
 const NETNSA_NSID: u16 = 1;
 const NETNSA_FD: u16 = 3;
 
@@ -130,14 +130,14 @@ impl Spaces {
         let mut spaces: Vec<Netns> = netns::list();
         if spaces.len() > MAX_NETNS {
             self.problems.insert(format!(
-                "changes were heard of {MAX_NETNS} of {} network namespaces only",
-                spaces.len()
+                "changes were heard of {MAX_NETNS} network namespaces only: there are more"
             ));
         }
         spaces.truncate(MAX_NETNS);
         self.numbers.clear();
         self.nobodys.clear();
-        let all = self.heard.iter().take(2).all(|h| h.socket.all);
+        let mut own = self.heard.iter().filter(|h| h.netns == self.own);
+        let all = own.all(|h| h.socket.all);
         for space in spaces {
             let new = !self.known.contains_key(&space.inode);
             if new && let Some(s) = sysctls {
@@ -192,8 +192,7 @@ impl Spaces {
         if netns != self.own {
             return None;
         }
-        let of = attributes(body.get(4..).unwrap_or_default()).find(|(a, _)| *a == NETNSA_NSID);
-        let number = of.and_then(|(_, v)| u32_at(v, 0)).map(u32::cast_signed);
+        let number = number_in(body);
         if let Some(n) = number {
             self.numbers.remove(&n);
             self.nobodys.remove(&n);
@@ -243,25 +242,23 @@ impl Spaces {
 /// The number of a namespace here.
 fn number(space: &Netns) -> io::Result<Option<i32>> {
     let file: File = space.open()?;
-    let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    let patience = Some(Duration::from_secs(2));
-    rustix::net::sockopt::set_socket_timeout(&fd, rustix::net::sockopt::Timeout::Recv, patience)?;
-    // Header, struct rtgenmsg padded, an attribute of a u32.
-    let mut request = vec![];
-    request.extend_from_slice(&28u32.to_ne_bytes());
-    request.extend_from_slice(&RTM_GETNSID.to_ne_bytes());
-    request.extend_from_slice(&1u16.to_ne_bytes());
-    request.extend_from_slice(&[0; 12]);
-    request.extend_from_slice(&8u16.to_ne_bytes());
-    request.extend_from_slice(&NETNSA_FD.to_ne_bytes());
-    request.extend_from_slice(&file.as_raw_fd().to_ne_bytes());
-    sendto(&fd, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    // struct rtgenmsg, padded, and an attribute of a u32.
+    let mut body = vec![0; RTGENMSG_BYTES];
+    body.extend_from_slice(&8u16.to_ne_bytes());
+    body.extend_from_slice(&NETNSA_FD.to_ne_bytes());
+    body.extend_from_slice(&file.as_raw_fd().to_ne_bytes());
+    let fd = ask(None, RTM_GETNSID, 0, &body)?;
     let mut buffer = vec![0u8; 4 << 10];
     let (n, _) = recv(&fd, &mut *buffer, RecvFlags::empty())?;
     let piece = buffer.get(..n).unwrap_or_default();
     let answer = messages(piece).find(|m| m.kind == RTM_NEWNSID);
     let answer = answer.ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))?;
-    let of = attributes(answer.body.get(4..).unwrap_or_default()).find(|(a, _)| *a == NETNSA_NSID);
-    let number = of.and_then(|(_, v)| u32_at(v, 0)).map(u32::cast_signed);
-    Ok(number.filter(|n| *n >= 0))
+    Ok(number_in(answer.body).filter(|n| *n >= 0))
+}
+
+/// The number that a message about namespaces is of.
+fn number_in(body: &[u8]) -> Option<i32> {
+    let mut of = attributes(body.get(RTGENMSG_BYTES..)?);
+    let (_, value) = of.find(|(a, _)| *a == NETNSA_NSID)?;
+    u32_at(value, 0).map(u32::cast_signed)
 }

@@ -41,18 +41,24 @@ pub fn dump(
     body: &[u8],
     each: &mut dyn FnMut(&[u8]) -> bool,
 ) -> io::Result<Dumped> {
+    let fd = ask(protocol, message_type, NLM_F_DUMP, body)?;
+    answers(&fd, each)
+}
+
+/// Sends one request with these flags, too, by a socket that waits for an answer for so long at most.
+pub fn ask(protocol: Option<Protocol>, message_type: u16, flags: u16, body: &[u8]) -> io::Result<OwnedFd> {
     let fd = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
     set_socket_timeout(&fd, Timeout::Recv, Some(PATIENCE))?;
     let length = u32::try_from(HEADER_BYTES + body.len()).unwrap_or(u32::MAX);
     let mut request = Vec::with_capacity(HEADER_BYTES + body.len());
     request.extend_from_slice(&length.to_ne_bytes());
     request.extend_from_slice(&message_type.to_ne_bytes());
-    request.extend_from_slice(&(NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    request.extend_from_slice(&(NLM_F_REQUEST | flags).to_ne_bytes());
     // Sequence number and port: one request per socket, the kernel is port 0.
     request.extend_from_slice(&[0; 8]);
     request.extend_from_slice(body);
     sendto(&fd, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
-    answers(&fd, each)
+    Ok(fd)
 }
 
 fn answers(fd: &OwnedFd, each: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<Dumped> {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netmortem_formats::Capture;
-use netmortem_formats::bundle::{End, Second, seconds};
+use netmortem_formats::bundle::{End, NOTICES, Second, seconds};
 
 use super::child::become_nobody;
 use super::flight::{Folder, flight_of, fly, flying};
@@ -175,7 +175,7 @@ fn readings(second: &Second) -> String {
 fn assert_chained(c: &Capture, end: &End) {
     let all: Vec<Second> = seconds(c).map(Result::unwrap).collect();
     // What was heard last has no reading.
-    let read = |s: &Second| s.texts.iter().any(|(what, _)| what != "notices");
+    let read = |s: &Second| s.texts.iter().any(|(what, _)| what != NOTICES);
     let all: Vec<Second> = all.into_iter().filter(read).collect();
     let names: Vec<&str> = end.readings.iter().map(|r| r.what.as_str()).collect();
     assert_eq!(names, KINDS);

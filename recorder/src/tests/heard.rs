@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use netmortem_formats::Capture;
-use netmortem_formats::bundle::seconds;
+use netmortem_formats::bundle::{NOTICES, seconds};
 
 use super::flight::{Folder, fly, flying};
 use super::harness::{open, options, tracefs_or_skip};
@@ -40,7 +40,7 @@ impl Drop for Device {
 fn lengths(c: &Capture, dev: &str) -> Vec<u32> {
     let (mut found, mut last) = (vec![], 0i64);
     for second in seconds(c).map(Result::unwrap) {
-        for (_, text) in second.texts.iter().filter(|(what, _)| what == "notices") {
+        for (_, text) in second.texts.iter().filter(|(what, _)| what == NOTICES) {
             for line in std::str::from_utf8(text).unwrap().lines() {
                 let of = |key: &str| line.split(' ').find_map(|w| w.strip_prefix(key)?.strip_prefix('='));
                 let at: i64 = of("at").unwrap().parse().unwrap();

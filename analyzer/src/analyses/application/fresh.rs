@@ -44,26 +44,6 @@ mod tests {
     use crate::reconstruct::application::tables::ResponseRow;
     use crate::reconstruct::opens::tables::OpenRow;
 
-    fn response(connection: u32, send_ns: i64) -> ResponseRow {
-        ResponseRow {
-            connection: ConnectionId(connection),
-            pid: 8,
-            task: Default::default(),
-            send_ns,
-            ready_ns: Some(send_ns + 1),
-            read_ns: send_ns + 1,
-            complete_ns: None,
-            reads: 1,
-            sends: 1,
-            sending_ns: 0,
-            pause_ns: 0,
-            paused_in: Default::default(),
-            peer: None,
-            overlap: false,
-            confidence: crate::Confidence::Strong,
-        }
-    }
-
     /// Six connections with ten answers each; those below `new` are opened in the recording.
     fn told(new: u32, slow: fn(u32, i64) -> bool) -> Option<(u64, u64)> {
         let mut f = Facts::empty();
@@ -83,7 +63,9 @@ mod tests {
                 confidence: crate::Confidence::Certain,
             });
         }
-        let rows: Vec<ResponseRow> = (0..6).flat_map(|c| (0..10).map(move |n| response(c, n * 10))).collect();
+        let rows: Vec<ResponseRow> = (0..6)
+            .flat_map(|c| (0..10).map(move |n| crate::testing::answered(c, n * 10, 1)))
+            .collect();
         let all: Vec<Answer<'_>> = rows.iter().map(|r| (1, r)).collect();
         let slow: Vec<Answer<'_>> = all
             .iter()

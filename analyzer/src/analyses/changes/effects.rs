@@ -3,11 +3,12 @@
 //! Counts: so many after that four times the rate before, one more than were counted there assumed, does not explain them. Times: medians, or the slowest tenth, of
 //! the same connections, or places that are asked, on both sides.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
 use super::Effect;
+use crate::analyses::application::server;
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::duration;
 use crate::facts::Facts;
@@ -15,6 +16,7 @@ use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::OpenEnd;
 use crate::reconstruct::tcp::role::Role;
 use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::stat::{cliffs_delta, quantile};
 
 /// Windows shorter than this are not compared, ns.
 const SHORTEST_NS: i64 = 200_000_000;
@@ -23,12 +25,12 @@ const LEAST: u64 = 3;
 /// Least of what is done, and of times on either side.
 const LEAST_DONE: u64 = 20;
 const LEAST_TIMES: usize = 10;
-/// Of what there is before.
+/// And of what there was before, too.
 const LEAST_MORE: u64 = 6;
 /// What a change does begins as soon, ns.
 const SOON_NS: i64 = 1_000_000_000;
-/// Share of pairs.
-const NEARLY_ALL: f64 = 0.8;
+/// Cliff's delta: of ten pairs of one before and one after eight differ one way and two the other.
+const NEARLY_ALL: f64 = 0.6;
 /// How many times as often.
 const TIMES: f64 = 4.0;
 
@@ -49,7 +51,7 @@ struct Count {
 
 /// When times of two windows differ by much.
 struct Rule {
-    quantile: f64,
+    percent: usize,
     name: &'static str,
     /// How many times as long.
     times: f64,
@@ -57,25 +59,18 @@ struct Rule {
     by_ns: i64,
 }
 
-/// Share of pairs of one before and one after of which the one after is longer; both sides are sorted.
-fn longer(was: &[i64], is: &[i64]) -> f64 {
-    let sum: u64 = is.iter().map(|ns| was.partition_point(|w| w < ns) as u64).sum();
-    sum as f64 / (was.len() as f64 * is.len() as f64)
-}
-
 impl Rule {
     /// Whether nearly all are longer, or shorter: of pages of several kinds the median jumps from kind to kind. Of the slowest tenth, whether it is beyond all of the
     /// other side.
     fn holds(&self, was: &[i64], is: &[i64]) -> bool {
-        if self.quantile > 0.5 {
+        if self.percent > 50 {
             let beyond = |one: &[i64], other: &[i64]| {
                 let most = one.last().copied().unwrap_or(i64::MAX);
-                quantile(other, self.quantile) > most.saturating_mul(2)
+                quantile(other, self.percent).is_some_and(|ns| ns > most.saturating_mul(2))
             };
             return beyond(was, is) || beyond(is, was);
         }
-        let share = longer(was, is);
-        share >= NEARLY_ALL || share <= 1.0 - NEARLY_ALL
+        cliffs_delta(was, is).is_some_and(|d| d.abs() >= NEARLY_ALL)
     }
     fn apart(&self, (was, is): (i64, i64)) -> bool {
         let (low, high) = (was.min(is), was.max(is));
@@ -86,13 +81,13 @@ impl Rule {
 /// Answers: the median; or the slowest tenth, which one slow page of many makes, so by more.
 const ANSWERS: [Rule; 2] = [
     Rule {
-        quantile: 0.5,
+        percent: 50,
         name: "p50",
         times: 2.0,
         by_ns: 1_000_000,
     },
     Rule {
-        quantile: 0.9,
+        percent: 90,
         name: "p90",
         times: 4.0,
         by_ns: 20_000_000,
@@ -100,7 +95,7 @@ const ANSWERS: [Rule; 2] = [
 ];
 /// Smoothed round trips follow what is sent, too.
 const TRIPS: [Rule; 1] = [Rule {
-    quantile: 0.5,
+    percent: 50,
     name: "p50",
     times: 3.0,
     by_ns: 5_000_000,
@@ -116,7 +111,6 @@ struct Taken {
     /// `took`
     took: &'static str,
     rules: &'static [Rule],
-    least: usize,
 }
 
 /// All that is compared.
@@ -140,11 +134,6 @@ fn seconds((from, to): Window) -> f64 {
     to.saturating_sub(from).max(1) as f64 / 1e9
 }
 
-fn quantile(sorted: &[i64], q: f64) -> i64 {
-    let at = (sorted.len().saturating_sub(1) as f64 * q).round() as usize;
-    sorted.get(at).copied().unwrap_or(0)
-}
-
 /// Answers to who asks, with the connections.
 fn asked(facts: &Facts) -> impl Iterator<Item = (&ResponseRow, &ConnectionRow)> {
     let of = facts
@@ -161,10 +150,7 @@ impl Series {
             let of = facts.opens.iter().filter(move |o| ends.contains(&o.end));
             sorted(of.map(|o| o.start_ns))
         };
-        let dropped = facts
-            .drops
-            .iter()
-            .filter(|d| d.expected == Some(false) && !d.background);
+        let dropped = facts.drops.iter().filter(|d| d.is_loss());
         let counts = vec![
             Count {
                 times: sorted(dropped.map(|d| d.time_ns)),
@@ -208,9 +194,7 @@ impl Series {
         let answers: Vec<_> = asked(facts)
             .map(|(r, to)| {
                 let whose = *places.entry((to.daddr, to.dport)).or_insert_with(|| {
-                    names.push(to.daddr.map_or("?".to_owned(), |a| {
-                        SocketAddr::new(a.to_canonical(), to.dport).to_string()
-                    }));
+                    names.push(server(facts, to.connection));
                     names.len() as u64 - 1
                 });
                 (r.send_ns, whose, r.read_ns.saturating_sub(r.send_ns))
@@ -237,7 +221,6 @@ impl Series {
                 of: "answers of",
                 took: "took",
                 rules: &ANSWERS,
-                least: LEAST_TIMES,
             },
             Taken {
                 names: if trips.is_empty() {
@@ -249,7 +232,6 @@ impl Series {
                 of: "smoothed round trips of",
                 took: "were",
                 rules: &TRIPS,
-                least: LEAST_TIMES,
             },
         ];
         taken.iter_mut().for_each(|t| t.rows.sort_unstable_by_key(|r| r.0));
@@ -272,11 +254,11 @@ impl Series {
     }
 }
 
-/// Whether it began so late that the changes are hardly why, and how late, in words.
-fn late(first: Option<i64>, changed: i64) -> (bool, String) {
-    let late = first.map_or(0, |at| at.saturating_sub(changed));
+/// Whether it began so late that the changes are hardly why, and how late, in words; `which`: the first of what began, or the last of what ended.
+fn late(onset: Option<i64>, changed: i64, which: &str) -> (bool, String) {
+    let late = onset.map_or(0, |at| at.saturating_sub(changed));
     match late > SOON_NS {
-        true => (true, format!(", the first {} after it", duration(late))),
+        true => (true, format!(", the {which} {} after it", duration(late))),
         false => (false, String::new()),
     }
 }
@@ -327,7 +309,11 @@ impl Count {
         let words = if is == 1 { self.one } else { self.many };
         let is = if is == 0 { "no".to_owned() } else { is.to_string() };
         let was = if was == 0 { "none".to_owned() } else { was.to_string() };
-        let (late, began) = late(self.onset(before, after), changed);
+        let (late, began) = late(
+            self.onset(before, after),
+            changed,
+            if self.bad { "first" } else { "last" },
+        );
         Some(Effect {
             says: format!("{is} {words} in {is_s:.2} s ({was} in {was_s:.2} s before{began})"),
             worse: !late,
@@ -353,7 +339,7 @@ impl Taken {
                 sides.1.push(*ns);
             }
         }
-        let enough = |(_, (was, is)): &(u64, (Vec<i64>, Vec<i64>))| was.len() >= self.least && is.len() >= self.least;
+        let enough = |(_, (was, is)): &(u64, (Vec<i64>, Vec<i64>))| was.len() >= LEAST_TIMES && is.len() >= LEAST_TIMES;
         let all = of.into_iter().filter(enough).map(|(whose, (mut was, mut is))| {
             was.sort_unstable();
             is.sort_unstable();
@@ -361,9 +347,8 @@ impl Taken {
         });
         let mut found: Vec<_> = all
             .filter_map(|(whose, was, is)| {
-                let at = |q: f64| (quantile(&was, q), quantile(&is, q));
                 let (name, of) = self.rules.iter().find_map(|rule| {
-                    let of = at(rule.quantile);
+                    let of = quantile(&was, rule.percent).zip(quantile(&is, rule.percent))?;
                     (rule.apart(of) && rule.holds(&was, &is)).then_some((rule.name, of))
                 })?;
                 // The first that is longer than half of what was added.
@@ -377,7 +362,7 @@ impl Taken {
             .collect();
         found.sort_unstable_by_key(|(n, whose, ..)| (std::cmp::Reverse(*n), *whose));
         let (_, whose, name, (then, now), first) = *found.first()?;
-        let (late, began) = late(first, changed);
+        let (late, began) = late(first, changed, "first");
         let whom = self.names.get(usize::try_from(whose).ok()?)?;
         let more = match found.len().saturating_sub(1) {
             0 => String::new(),

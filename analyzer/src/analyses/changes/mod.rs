@@ -1,6 +1,6 @@
 //! What was changed on the host while it was recorded, and what was different after than before it?
 //!
-//! Needs the view `changes`, and of `drops`, `retransmits`, `opens`, `resets`, `responses`, `tcp_samples` and `tx` the times. Changes at one time are told together.
+//! Needs the view `changes`, and of `drops`, `retransmits`, `opens`, `responses` and `tcp_samples` the times. Changes at one time are told together.
 //! It must not say that a change is why something else changed: it says what was counted and measured before and after, where that differs by much.
 //!
 //! ```text
@@ -128,6 +128,9 @@ pub fn answer(facts: &Facts) -> Changes {
     let series = Series::of(facts);
     let start = facts.capture.start_ns.unwrap_or(0);
     let end = facts.capture.end_ns.unwrap_or(start);
+    // Rings of a flight that reach less far back have less of what was before.
+    let short = facts.capture.short_rings.iter().map(|r| r.first_ns.unwrap_or(end));
+    let whole = short.max().map_or(start, |ns| ns.max(start));
     let at = |c: &[&ChangeRow]| c.first().map_or(start, |r| r.at_ns.saturating_sub(LATE_NS));
     for (i, cluster) in of.iter().take(MOST).enumerate() {
         let (Some(first), Some(last)) = (cluster.first(), cluster.last()) else {
@@ -136,11 +139,11 @@ pub fn answer(facts: &Facts) -> Changes {
         let before = i
             .checked_sub(1)
             .and_then(|n| of.get(n)?.last())
-            .map_or(start, |r| r.at_ns);
+            .map_or(whole, |r| r.at_ns.max(whole));
         let next = of.get(i + 1).map_or(end, |c| at(c));
         let here = at(cluster);
         let windows = (
-            (start.max(here.saturating_sub(WINDOW_NS)), here),
+            (whole.max(here.saturating_sub(WINDOW_NS)), here),
             (before.max(here.saturating_sub(WINDOW_NS)), here),
             (here, next.min(last.at_ns.saturating_add(WINDOW_NS)).min(end)),
         );

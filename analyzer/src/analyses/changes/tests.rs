@@ -26,26 +26,14 @@ fn facts(rows: Vec<ChangeRow>) -> Facts {
 }
 
 fn drops(f: &mut Facts, times: impl Iterator<Item = i64>) {
-    let row = |t| crate::reconstruct::drops::tables::DropRow {
-        expected: Some(false),
-        ..crate::testing::rows::drop_at(t)
-    };
-    f.drops.extend(times.map(row));
+    f.drops.extend(times.map(crate::testing::drop_at));
 }
 
 fn round_trips(f: &mut Facts, connection: u32, from_s: i64, us: u32) {
     let row = |n: i64| SampleRow {
-        time_ns: from_s * S + n * 50_000_000,
-        connection: ConnectionId(connection),
-        snd_cwnd: 10,
-        ssthresh: 0,
         srtt_us: us,
-        snd_una: 0,
         snd_nxt: 2_896,
-        snd_wnd: 0,
-        rcv_wnd: 0,
-        data_len: 0,
-        cpu: 0,
+        ..crate::testing::sample(connection, from_s * S + n * 50_000_000)
     };
     f.tcp_samples.extend((0..20).map(row));
 }
@@ -120,6 +108,38 @@ fn what_began_much_later_is_said_to_be_later() {
         "{}",
         effect.says
     );
+}
+
+/// Of answers that end, the last counts; and none is said to be fewer where a ring has less of what was before.
+#[test]
+fn answers_that_end_are_told_by_the_last() {
+    let ended = |last_s: i64| {
+        let mut f = facts(vec![change(105 * S, "a", "")]);
+        let mut c = crate::testing::tcp::connection(0);
+        (c.born, c.dport) = (Some(crate::reconstruct::tcp::states::SYN_SENT), 80);
+        f.connections.push(c);
+        let asked = (0..(last_s - 100) * 100).map(|n| 100 * S + n * S / 100);
+        f.responses = asked.map(|at| crate::testing::answered(0, at, 1_000)).collect();
+        f
+    };
+    let found = answer(&ended(105));
+    assert_eq!(
+        said(&found.clusters[0]),
+        ["no answers were read in 10.01 s (500 in 5.00 s before)"]
+    );
+    assert!(found.clusters[0].is_worse());
+    let found = answer(&ended(107));
+    assert_eq!(
+        said(&found.clusters[0]),
+        ["200 answers were read in 10.01 s (500 in 5.00 s before, the last 1.990 s after it)"]
+    );
+    assert!(!found.clusters[0].is_worse() && found.clusters[0].effects[0].late);
+    let mut f = ended(105);
+    f.capture.short_rings.push(crate::ingest::ShortRing {
+        cpu: 1,
+        first_ns: Some(104 * S + S / 2),
+    });
+    assert_eq!(answer(&f).clusters[0].compared_ns.unwrap().0, S / 2 - LATE_NS);
 }
 
 #[test]

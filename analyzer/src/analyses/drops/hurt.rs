@@ -47,10 +47,7 @@ impl Hurt {
 /// Of packets that healthy kernels would not have dropped.
 pub fn hurt(facts: &Facts) -> Hurt {
     let mut hurt = Hurt::default();
-    let lost = facts
-        .drops
-        .iter()
-        .filter(|d| d.expected == Some(false) && !d.background);
+    let lost = facts.drops.iter().filter(|d| d.is_loss());
     for d in lost {
         // Nobody waits for a FIN alone.
         let owner = d.owner.filter(|o| o.carries != Carries::Fin);

@@ -75,12 +75,7 @@ impl OneWay {
 
 /// Of all packets that rules dropped, where nearly all are such.
 pub(super) fn unmissed(facts: &Facts) -> Option<Unmissed> {
-    let lost = || {
-        facts
-            .drops
-            .iter()
-            .filter(|d| d.expected == Some(false) && !d.background)
-    };
+    let lost = || facts.drops.iter().filter(|d| d.is_loss());
     let by_rule = |reason| super::text(facts.names.drop_reason(reason)) == RULES;
     let reasons: FxHashSet<Option<u32>> = lost().map(|d| d.reason).filter(|r| by_rule(*r)).collect();
     if reasons.is_empty() || !facts.gaps.is_empty() {

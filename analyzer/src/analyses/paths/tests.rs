@@ -6,7 +6,6 @@ use super::*;
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::name::Name;
-use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{OpenEnd, OpenRow};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::TxRow;
@@ -63,23 +62,7 @@ fn acked(f: &mut Facts, c: u32, at: i64, ns: i64, bytes: u32) {
 }
 
 fn answered(f: &mut Facts, c: u32, at: i64, ns: i64) {
-    f.responses.push(ResponseRow {
-        connection: ConnectionId(c),
-        pid: 8,
-        task: Name::default(),
-        send_ns: at,
-        ready_ns: Some(at + ns),
-        read_ns: at + ns,
-        complete_ns: None,
-        reads: 1,
-        sends: 1,
-        sending_ns: 0,
-        pause_ns: 0,
-        paused_in: Default::default(),
-        peer: None,
-        overlap: false,
-        confidence: Confidence::Strong,
-    });
+    f.responses.push(crate::testing::answered(c, at, ns));
 }
 
 fn opened(f: &mut Facts, to: u8, at: i64, ns: i64, again: u32) {

@@ -36,17 +36,10 @@ fn connection(n: u32, bytes_out: u64, samples: u64) -> ConnectionRow {
 }
 fn sample(time_ns: i64, snd_cwnd: u32, ssthresh: u32, srtt_us: u32) -> SampleRow {
     SampleRow {
-        time_ns,
-        connection: ConnectionId(0),
         snd_cwnd,
         ssthresh,
         srtt_us,
-        snd_una: 0,
-        snd_nxt: 0,
-        snd_wnd: 0,
-        rcv_wnd: 0,
-        data_len: 0,
-        cpu: 0,
+        ..crate::testing::sample(0, time_ns)
     }
 }
 fn state(time_ns: i64, state: i32, name: &'static str) -> StateRow {

@@ -374,21 +374,8 @@ fn next_to_nothing_in_each_segment_is_told() {
     let tiny = answer(&f).findings().unwrap().tiny.clone().unwrap();
     assert_eq!((tiny.segments, tiny.p50_bytes, tiny.per_s), (1001, 1, 1001.0));
     let answered = |n: i64| crate::reconstruct::application::tables::ResponseRow {
-        connection: ConnectionId(3),
-        pid: 7,
         task: Name::new(b"curl"),
-        send_ns: n,
-        ready_ns: Some(n + 1),
-        read_ns: n + 2,
-        complete_ns: Some(n + 1),
-        reads: 1,
-        sends: 1,
-        sending_ns: 0,
-        pause_ns: 0,
-        paused_in: Default::default(),
-        peer: None,
-        overlap: false,
-        confidence: Certain,
+        ..crate::testing::answered(3, n, 2)
     };
     f.responses = (0..900).map(answered).collect();
     let Outcome::Findings(t) = answer(&f) else { panic!() };

@@ -135,10 +135,7 @@ pub(super) fn vanished(facts: &Facts) -> Option<Vanished> {
         .filter(|t| t.retransmits == 0 && t.end == TxEnd::Acked && known(&t.skb_id))
         .filter(|t| t.connection.is_some_and(|c| sent_again.contains(&c)))
         .collect();
-    let amiss = facts
-        .drops
-        .iter()
-        .filter(|d| d.expected == Some(false) && !d.background);
+    let amiss = facts.drops.iter().filter(|d| d.is_loss());
     let dropped_here: FxHashSet<SkbId> = amiss.clone().filter_map(|d| d.skb_id).collect();
     let lost = again
         .iter()

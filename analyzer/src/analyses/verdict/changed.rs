@@ -45,8 +45,10 @@ fn told(c: &Cluster) -> String {
 
 /// What was announced, those first after which something was worse.
 fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
-    let only_said =
-        |c: &&Cluster| forward_is_said && c.says.len() == 1 && c.settings.len() == 1 && c.settings[0].1 == FORWARD;
+    let only_said = |c: &&Cluster| {
+        let one = matches!(c.settings.as_slice(), [(_, name)] if name == FORWARD);
+        forward_is_said && c.says.len() == 1 && one
+    };
     let mut clusters: Vec<&Cluster> = changes.clusters.iter().filter(|c| !only_said(c)).collect();
     clusters.sort_by_key(|c| !c.is_worse());
     if clusters.is_empty() {
@@ -78,12 +80,13 @@ fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) ->
         .flat_map(|c| c.settings.iter().map(|(netns, name)| (*netns, name.as_str())))
         .collect();
     let said = |c: &Change| drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.as_ref() == Some(c)));
-    let mut rest = changed
+    let rest: Vec<&Change> = changed
         .iter()
         .filter(|c| !said(c) && !heard.contains(&(c.netns, c.name.as_str())))
-        .peekable();
-    rest.peek()?;
-    let rest: Vec<&Change> = rest.collect();
+        .collect();
+    if rest.is_empty() {
+        return None;
+    }
     let named: Vec<String> = rest.iter().take(NAMED).map(|c| words(c)).collect();
     let more = match rest.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -95,7 +98,7 @@ fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) ->
     ))
 }
 
-/// Behind the others; where something is wrong, and something was worse after a change, among the first.
+/// Behind the others; where something is wrong, and something was worse after a change, the first.
 pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes), drops: Option<&Drops>) -> Vec<Line> {
     let forward = drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.is_some()));
     let says = [announced(both.1, forward), settings(both, drops)];
@@ -103,14 +106,15 @@ pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes)
     if says.is_empty() {
         return lines;
     }
-    let wrong = lines.iter().any(|l| l.tone == Tone::Bad) && both.1.clusters.iter().any(Cluster::is_worse);
+    let worse = both.1.clusters.iter().any(Cluster::is_worse);
+    let wrong = worse && lines.iter().any(|l| l.tone == Tone::Bad);
     let tone = if wrong { Tone::Bad } else { Tone::Notice };
     let sentence: Vec<String> = says.iter().map(|s| format!("{}.", capital(s))).collect();
     // Among what is wrong it is the first; among what is worth a look, where nothing was worse after any, the last.
-    let worse = both.1.clusters.iter().any(Cluster::is_worse) || both.1.clusters.is_empty();
+    let first = worse || both.1.clusters.is_empty();
     let line = Line {
-        names_cause: worse,
-        minor: !worse,
+        names_cause: first,
+        minor: !first,
         ..Line::of("settings", tone, sentence.join(" "), says.join("; "))
     };
     match wrong {

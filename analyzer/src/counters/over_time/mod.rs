@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use netmortem_formats::bundle::seconds;
+use netmortem_formats::bundle::{NOTICES, seconds};
 use netmortem_formats::capture::SnapshotWhen;
 use netmortem_formats::{Capture, ClockPair};
 use rustc_hash::FxHashMap;
@@ -90,7 +90,7 @@ pub(crate) fn of_at_most(capture: &Capture, most_rows: usize) -> OverTime {
             continue;
         };
         // What was heard since the last reading: nothing was read then.
-        if second.texts.iter().all(|(what, _)| what == "notices") && !second.texts.is_empty() {
+        if second.texts.iter().all(|(what, _)| what == NOTICES) && !second.texts.is_empty() {
             continue;
         }
         let inside = from.is_none_or(|from| second.clock.monotonic_ns >= from)

@@ -3,15 +3,13 @@
 //! In: lines of `notices` (docs/bundle.md, "Seconds"). Out: lines of the same meaning. Of words that are not known numbers stay only.
 
 use netmortem_formats::Capture;
-use netmortem_formats::bundle::{PagesEncoder, Second, seconds};
+use netmortem_formats::bundle::{NOTICES, PagesEncoder, Second, is_seconds_name, seconds};
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Coding, Locus};
 
 use super::names::Names;
 use super::texts::{link, pairs, prefix, setting, text_of};
 
-/// Name of the section.
-pub const NOTICES: &str = "notices";
 /// Words of the kernel's own.
 const WORDS: [(&str, &[&str]); 2] = [("did", &["new", "del"]), ("blackhole", &["yes"])];
 const KINDS: [&str; 12] = [
@@ -103,7 +101,7 @@ const MOST_BEFORE: usize = 1 << 20;
 /// Lines of those readings that a slice has not, before its first; of what was lost then nothing.
 pub fn before(capture: &Capture, first: Option<&str>) -> Vec<u8> {
     let names = capture.members.iter().map(|m| m.name.as_str());
-    let readings = names.filter(|n| netmortem_formats::bundle::is_seconds_name(n));
+    let readings = names.filter(|n| is_seconds_name(n));
     let earlier = readings
         .zip(seconds(capture))
         .take_while(|(name, _)| first.is_some_and(|f| f != *name));

@@ -1,12 +1,12 @@
 //! Texts of the host with names and addresses replaced. Only texts whose layout is known are kept: what is not listed here
 //! is left out of a redacted bundle.
 
-use netmortem_formats::bundle::{CPU_STAT_COUNTERS, PagesEncoder, Second};
+use netmortem_formats::bundle::{CPU_STAT_COUNTERS, NOTICES, PagesEncoder, Second};
 use netmortem_formats::bytes_decode::decode;
 use netmortem_formats::{Coding, Locus};
 
 use super::names::Names;
-use super::notices::{self, NOTICES};
+use super::notices;
 use crate::snapshots::{field, of_netns};
 
 /// Texts that hold numbers and the kernel's own words only.

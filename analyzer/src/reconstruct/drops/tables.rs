@@ -51,6 +51,13 @@ pub struct DropRow {
     pub repair: Option<Repair>,
 }
 
+impl DropRow {
+    /// Healthy kernels would not have dropped it, and somebody may miss it.
+    pub fn is_loss(&self) -> bool {
+        self.expected == Some(false) && !self.background
+    }
+}
+
 /// What an ICMP message says of the packet that it is about (RFC 792, RFC 1122, RFC 1812): `type`, `code`.
 pub fn icmp_words((kind, code): (i32, i32)) -> &'static str {
     match (kind, code) {
