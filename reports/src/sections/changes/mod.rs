@@ -18,19 +18,26 @@ pub fn section(input: &Input<'_>) -> Section {
     Section {
         id: "changes",
         title: "Changes of the host".into(),
-        lead: lead(found),
+        lead: lead(found, input.facts.capture.complete),
         blocks: blocks(found),
     }
 }
 
-fn lead(found: &Changes) -> Text {
-    let lost = match found.lost {
+fn lead(found: &Changes, complete: bool) -> Text {
+    let mut lost = match found.lost {
         0 => String::new(),
         n => format!(" {} something that was announced was lost.", counted(n, "time")),
     };
+    if !complete {
+        lost += " The file is cut or damaged: what was announced last, or meanwhile, may be missing.";
+    }
+    let nothing = match lost.is_empty() {
+        true => "Nothing was",
+        false => "Nothing is known to have been",
+    };
     Text::from(match (found.heard, found.count) {
-        (false, _) => "Not known: the recorder did not listen to what the kernel announces of links, routes, rules, qdiscs and settings.".to_owned(),
-        (true, 0) => format!("Nothing was changed of links, addresses, routes, rules, qdiscs, nftables' rules and settings that the kernel announces.{lost}"),
+        (false, _) => "Not known: the recording has nothing of what the kernel announces of links, routes, rules, qdiscs and settings (recorders since 2026-11-30 listen to it; a cut by flow leaves it out).".to_owned(),
+        (true, 0) => format!("{nothing} changed of links, addresses, routes, rules, qdiscs, nftables' rules and settings that the kernel announces.{lost}"),
         (true, n) => format!("{} of links, addresses, routes, rules, qdiscs, nftables' rules or settings.{lost}", counted(n, "change")),
     })
 }
@@ -64,7 +71,10 @@ fn table(found: &Changes) -> Table {
         let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
         let after: Vec<String> = c.effects.iter().map(|e| e.says.clone()).collect();
         let (badge, after) = match (after.as_slice(), c.compared_ns) {
-            ([], None) => (Cell::Unknown, Cell::Text("too short to compare".into())),
+            ([], None) => (
+                Cell::Unknown,
+                Cell::Text("not compared: too short a time, events missing, or read late".into()),
+            ),
             ([], Some(_)) => (Cell::Badge(Severity::Info, "as before".into()), Cell::Unknown),
             (of, _) if c.is_worse() => (Cell::Badge(Severity::Notice, "worse".into()), text(&of.join("; "))),
             (of, _) if c.effects.iter().any(|e| e.late) => {
