@@ -4,12 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Facts;
 use crate::analyses::Answers;
+use crate::analyses::changes::{Changes, Cluster};
 use crate::analyses::verdict::{Tone, order};
 use crate::analyses::waits::StageTimes;
 use crate::stat::Distribution;
 
 /// Version of this layout. A summary of another one is made again.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
+/// Changes of a host that a summary keeps.
+pub const MAX_CHANGES: usize = 20;
 /// Equal parts of the recording that a sparkline has.
 pub const SPARK_BINS: usize = 24;
 
@@ -51,6 +54,8 @@ pub struct Summary {
     pub retransmits: Option<u64>,
     /// Segments that they sent; `None` when not recorded, or not known of all.
     pub retransmit_segments: Option<u64>,
+    /// What was changed on the host meanwhile, at most [`MAX_CHANGES`], what was worse after it first; `None`: its recorder did not listen.
+    pub changes: Option<Vec<Changed>>,
     /// Drops and retransmits in each of [`SPARK_BINS`] equal parts of the recording.
     pub trouble: Vec<u64>,
     /// Largest receive total of the units that began in each part, ns; `None`: no unit began there.
@@ -113,6 +118,19 @@ pub struct DropGroup {
     pub count: u64,
 }
 
+/// Changes of a host at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// When, since the start of the recording, ns.
+    pub at_ns: i64,
+    /// What, in words.
+    pub says: String,
+    /// What was different after it; empty: nothing, or it was not compared.
+    pub differs: String,
+    /// Something was for the worse, soon after.
+    pub worse: bool,
+}
+
 impl Summary {
     /// Lines of the verdict with this tone that the head of its page says.
     pub fn count(&self, tone: Tone) -> usize {
@@ -171,6 +189,7 @@ pub(super) fn of(name: &str, facts: &Facts, answers: &Answers) -> Summary {
         retransmit_segments: tcp
             .filter(|t| t.retransmits_unsized == 0)
             .map(|t| t.retransmit_segments),
+        changes: answers.changes.heard.then(|| changes(&answers.changes)),
         trouble: trouble(facts),
         rx_worst_ns: rx_worst(facts),
     }
@@ -186,6 +205,23 @@ fn line(l: &crate::analyses::verdict::Line) -> Line {
         minor: l.minor,
         follows: l.follows.is_some(),
     }
+}
+
+fn changes(of: &Changes) -> Vec<Changed> {
+    let one = |c: &Cluster| {
+        let more = (c.more > 0).then(|| format!("{} more", c.more));
+        let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
+        let differs: Vec<&str> = c.effects.iter().map(|e| e.says.as_str()).collect();
+        Changed {
+            at_ns: c.from_ns,
+            says: says.join("; "),
+            differs: differs.join("; "),
+            worse: c.is_worse(),
+        }
+    };
+    // Those that did harm before those that did not.
+    let (worse, others): (Vec<_>, Vec<_>) = of.clusters.iter().map(one).partition(|c| c.worse);
+    worse.into_iter().chain(others).take(MAX_CHANGES).collect()
 }
 
 fn group(g: &crate::analyses::drops::Group) -> DropGroup {

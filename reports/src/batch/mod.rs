@@ -1,9 +1,10 @@
 //! The index page of a batch: recordings ranked, and all of them together. In: a [`Fleet`]. Out: a [`Document`]. It computes nothing.
 //!
 //! ```text
-//! Fleet -> recordings (table, worst first), fleet.rs (verdicts, stages, drops of all), unreadable -> Document
+//! Fleet -> recordings (table, worst first), fleet.rs (verdicts, stages, drops of all), changes.rs (of the hosts), unreadable -> Document
 //! ```
 
+mod changes;
 mod fleet;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub fn document(
     ];
     let mut sections = vec![recordings(fleet, link)];
     sections.extend(fleet::sections(fleet));
+    sections.extend(changes::section(fleet, link));
     sections.extend(unreadable(bad, no_recordings));
     Document {
         title: "Recordings, worst first".into(),

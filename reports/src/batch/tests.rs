@@ -1,7 +1,7 @@
 //! The page of made-up summaries: every figure stands where it should, nothing hostile gets out of its text.
 
 use netmortem_analyzer::analyses::verdict::Tone;
-use netmortem_analyzer::fleet::{self, DropGroup, Line, Stage, Summary, VERSION};
+use netmortem_analyzer::fleet::{self, Changed, DropGroup, Line, Stage, Summary, VERSION};
 
 use super::*;
 use crate::html;
@@ -52,6 +52,7 @@ fn summary(name: &str, tone: Tone, p99_ns: i64) -> Summary {
         }]),
         retransmits: None,
         retransmit_segments: None,
+        changes: None,
         trouble: (0..SPARK_BINS as u64).collect(),
         rx_worst_ns: vec![None; SPARK_BINS],
     }
@@ -168,4 +169,44 @@ fn stages_have_words_and_names_break_where_they_may() {
     assert!(page.contains("went to reader asleep.") && page.contains("<td class=\"s\">reader asleep</td>"));
     assert!(!page.contains("reader_asleep"), "a column's name");
     assert!(page.contains(">opens_<wbr>opens/<wbr>one.nmb<wbr></a>"));
+}
+
+/// What was rolled out stands in order of time, what did harm first; where nobody listened that is said, and of no recording it is nothing.
+#[test]
+fn changes_of_hosts_stand_together() {
+    let change = |at_ns, says: &str, worse| Changed {
+        at_ns,
+        says: says.to_owned(),
+        differs: if worse {
+            "7 packets were dropped (none before)"
+        } else {
+            ""
+        }
+        .to_owned(),
+        worse,
+    };
+    let with = |name: &str, changes| Summary {
+        changes,
+        ..summary(name, Tone::Ok, 5_000)
+    };
+    let all = vec![
+        with(
+            "a",
+            Some(vec![
+                change(9_000_000_000, "late <b>", false),
+                change(1_000_000_000, "early", false),
+            ]),
+        ),
+        with("b", Some(vec![change(5_000_000_000, "harmful", true)])),
+        with("c", Some(vec![])),
+        with("d", None),
+    ];
+    let page = html(&document(&fleet::of(all.clone()), &[], &[], &|_| None));
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in the page"));
+    assert!(at("harmful") < at("early") && at("early") < at("late &lt;b&gt;"));
+    at(
+        "In 2 recordings the host was changed while it was recorded; after 1 change something was worse. Of 1 recording that is not known.",
+    );
+    let page = html(&document(&fleet::of(all[3..].to_vec()), &[], &[], &|_| None));
+    assert!(!page.contains("Changes of the hosts"));
 }

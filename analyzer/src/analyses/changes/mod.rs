@@ -50,6 +50,9 @@ pub struct Cluster {
     pub more: u64,
     /// How long before and after are compared, ns; `None`: one of them is too short, events are missing, or it was read late.
     pub compared_ns: Option<(i64, i64)>,
+    /// The same parts, since the start of the recording, ns: what `netmortem diff` compares in full.
+    #[serde(skip)]
+    pub parts_ns: Option<[(i64, i64); 2]>,
     /// What was different.
     pub effects: Vec<Effect>,
     /// A sysctl that the kernel's own list of settings tells, too.
@@ -90,6 +93,18 @@ fn by(row: &ChangeRow) -> String {
     }
 }
 
+/// What was changed, where and by which program.
+pub(crate) fn sentence(row: &ChangeRow) -> String {
+    format!("{}{}{}", place(row), row.says, by(row))
+}
+
+fn place(row: &ChangeRow) -> String {
+    match row.host.as_str() {
+        "" => String::new(),
+        of => format!("in {of} "),
+    }
+}
+
 /// Sentences of changes: of several in one place, or by one program, that is said only once.
 fn sentences(rows: &[&ChangeRow]) -> Vec<String> {
     let mut out: Vec<String> = vec![];
@@ -101,7 +116,7 @@ fn sentences(rows: &[&ChangeRow]) -> Vec<String> {
         let place = match row.host.as_str() {
             of if of == host => String::new(),
             "" => "in the recorder's own namespace ".to_owned(),
-            of => format!("in {of} "),
+            _ => place(row),
         };
         host = &row.host;
         out.push(format!("{place}{}{by}", row.says));
@@ -162,6 +177,14 @@ pub fn answer(facts: &Facts) -> Changes {
             compared_ns: compared
                 .is_some()
                 .then(|| (windows.1.1 - windows.1.0, windows.2.1 - windows.2.0)),
+            parts_ns: compared.is_some().then(|| {
+                let since = |ns: i64| ns.saturating_sub(start);
+                // What is after it begins with the last change of them.
+                [
+                    (since(windows.1.0), since(here)),
+                    (since(last.at_ns), since(windows.2.1)),
+                ]
+            }),
             effects: compared.unwrap_or_default(),
             settings: settings
                 .map(|r| ((!r.host.is_empty()).then_some(r.netns), r.of.clone()))

@@ -114,7 +114,7 @@ pub(in crate::analyses) use long_work::long_work;
 pub(super) use named::causes as causes_of_sent;
 pub(crate) use quotas::with_the_quotas;
 pub(crate) use sent::{limiter, size};
-pub(crate) use sentences::{capital, rate};
+pub(crate) use sentences::{capital, moment, rate};
 pub use sentences::{counted, duration};
 pub(crate) use turned_away::with_the_turned_away;
 pub use unjoined::unjoined_words;

@@ -25,7 +25,7 @@ pub fn duration(ns: i64) -> String {
 }
 
 /// A moment since the start of the recording.
-pub(super) fn moment(ns: i64) -> String {
+pub(crate) fn moment(ns: i64) -> String {
     format!("{:.3} s", ns as f64 / 1e9)
 }
 

@@ -3,6 +3,7 @@
 pub(in crate::diff) mod common;
 pub(in crate::diff) mod kernel;
 pub(in crate::diff) mod load;
+mod meanwhile;
 pub(in crate::diff) mod options;
 pub(in crate::diff) mod parity;
 pub(in crate::diff) mod recorded;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::options::{Recording, length_ns};
-use super::{common, load, slices};
+use super::{common, load, meanwhile, slices};
 use crate::analyses::quality::BAD_LOSS_SHARE;
 use crate::analyses::quality::short;
 use crate::analyses::verdict::duration;
@@ -72,6 +72,7 @@ pub(in crate::diff) fn checks(b: &[Recording<'_>], a: &[Recording<'_>]) -> Vec<C
     out.extend(load::checks(b, a));
     out.push(sizes(b, a));
     out.extend(common::nothing_in_common(b, a));
+    out.extend(meanwhile::changed(b, a));
     let texts = |side: &[Recording<'_>], of: fn(&Recording<'_>) -> String| {
         let all: BTreeSet<String> = side.iter().map(of).collect();
         all.into_iter().collect::<Vec<_>>().join(", ")

@@ -122,3 +122,43 @@ fn bytes_that_are_twice_as_many_are_not_alike() {
     );
     assert_eq!(load(&sent(200, 1_000), &sent(300, 1_200)), "");
 }
+
+/// A part within which a host is changed is of two states; one that begins with the change, or ends before it, is of one.
+#[test]
+fn a_host_that_is_changed_meanwhile_is_of_two_states() {
+    const S: i64 = 1_000_000_000;
+    let mut f = recorded(10, 0, 0);
+    f.announced.heard = true;
+    let quiet = f.clone();
+    let row = |at_ns, says: &str| crate::announced::tables::ChangeRow {
+        at_ns,
+        host: "web".into(),
+        says: says.into(),
+        program: Some("tc".into()),
+        ..Default::default()
+    };
+    f.announced.rows = vec![row(5 * S, "qdisc added"), row(6 * S, "b"), row(7 * S, "c")];
+    fn of<'f>((b, from, to): (&'f Facts, i64, i64), (a, a_from, a_to): (&'f Facts, i64, i64)) -> Option<Check> {
+        let window = |from, to| {
+            Some(crate::diff::Window {
+                from_ns: from * S,
+                to_ns: to * S,
+            })
+        };
+        let b = Recording::all(&[b], &[], window(from, to));
+        let all = parity::checks(&b, &Recording::all(&[a], &[], window(a_from, a_to)));
+        all.into_iter().find(|c| c.what == "changed meanwhile")
+    }
+    let whole = of((&quiet, 0, 10), (&f, 0, 10)).unwrap();
+    assert_eq!((whole.level, whole.before.as_str()), (Level::Differs, "nothing"));
+    assert_eq!(
+        whole.after,
+        "5.000 s in web qdisc added (by tc); 6.000 s in web b (by tc); 1 more"
+    );
+    assert_eq!(of((&f, 0, 5), (&f, 7, 10)).unwrap().level, Level::Same);
+    // A recorder that did not listen.
+    let old = recorded(10, 0, 0);
+    let told = of((&old, 0, 10), (&quiet, 0, 10)).unwrap();
+    assert_eq!((told.level, told.before.as_str()), (Level::Unknown, "not known"));
+    assert_eq!(of((&old, 0, 10), (&old, 0, 10)), None);
+}

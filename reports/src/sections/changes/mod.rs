@@ -11,6 +11,9 @@ use crate::sections::Input;
 #[cfg(test)]
 mod tests;
 
+/// Changes whose comparison in full is offered, at most.
+const COMPARED: usize = 3;
+
 /// Builds the section.
 #[must_use]
 pub fn section(input: &Input<'_>) -> Section {
@@ -55,9 +58,29 @@ fn blocks(found: &Changes) -> Vec<Block> {
         ))));
     }
     if found.heard {
-        blocks.push(Block::Code(vec!["netmortem show changes INPUT --format csv".into()]));
+        let mut commands = vec![Text::from("netmortem show changes INPUT --format csv")];
+        commands.extend(found.clusters.iter().filter_map(in_full).take(COMPARED));
+        blocks.push(Block::Code(commands));
     }
     blocks
+}
+
+/// The command that compares what was before a change with what was after it, where something was worse and both last a second.
+fn in_full(c: &Cluster) -> Option<Text> {
+    const MS: i64 = 1_000_000;
+    let [before, after] = c.parts_ns.filter(|_| c.is_worse())?;
+    // Whole milliseconds that lie inside.
+    let inside = |(from, to): (i64, i64)| (from.saturating_add(MS - 1).div_euclid(MS), to.div_euclid(MS));
+    let (before, after) = (inside(before), inside(after));
+    let lasts = |(from, to): (i64, i64)| from >= 0 && to - from >= 1_000;
+    let text = |(from, to): (i64, i64)| format!("{}ms..{}ms", from, to);
+    (lasts(before) && lasts(after)).then(|| {
+        Text::from(format!(
+            "netmortem diff INPUT INPUT --before-time {} --after-time {}",
+            text(before),
+            text(after)
+        ))
+    })
 }
 
 /// With names of the host in it; cleaned, as all texts are.

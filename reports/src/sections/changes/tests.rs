@@ -68,3 +68,29 @@ fn none_is_said_only_where_somebody_listened() {
         "{cut}"
     );
 }
+
+/// Whole milliseconds inside of what was compared; only where something was worse and both parts last a second.
+#[test]
+fn a_harmful_change_has_the_command_that_compares_in_full() {
+    let cluster = |before, after, worse| Cluster {
+        from_ns: 0,
+        to_ns: 0,
+        says: vec![],
+        more: 0,
+        compared_ns: None,
+        parts_ns: Some([before, after]),
+        effects: vec![netmortem_analyzer::analyses::changes::Effect {
+            says: "x".into(),
+            worse,
+            late: false,
+        }],
+        settings: vec![],
+    };
+    let said = |b, a, worse| in_full(&cluster(b, a, worse)).map(|t| t.to_string());
+    let (b, a) = ((1, 2_000_000_999), (2_000_000_001, 9_000_500_000));
+    let command = "netmortem diff INPUT INPUT --before-time 1ms..2000ms --after-time 2001ms..9000ms";
+    assert_eq!(said(b, a, true).as_deref(), Some(command));
+    assert_eq!(said(b, a, false), None);
+    assert_eq!(said((0, 999_999_999), a, true), None);
+    assert_eq!(said(b, (0, 999_999_999), true), None);
+}
