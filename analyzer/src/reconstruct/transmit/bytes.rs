@@ -32,7 +32,8 @@ impl<'a> Bytes<'a> {
             ends,
             shifts: vec![],
         };
-        let mut least: Vec<Option<(i64, bool)>> = vec![None; flow.epochs as usize + 1];
+        // Of segments whose place in the stream is known, and of all.
+        let mut least: Vec<[Option<(i64, bool)>; 2]> = vec![[None; 2]; flow.epochs as usize + 1];
         let mut at = 0;
         for seg in &flow.segments {
             let Some(p) = packets.get(seg.packet as usize) else {
@@ -44,15 +45,16 @@ impl<'a> Bytes<'a> {
             let written = at.checked_sub(1).and_then(|i| bytes.ends.get(i)).copied().unwrap_or(0);
             let over = written as i64 - seg.end as i64;
             let in_call = p.cause == Cause::Call;
-            if let Some(slot) = least.get_mut(seg.epoch as usize) {
+            let slots = least.get_mut(seg.epoch as usize).into_iter().flatten();
+            for slot in slots.skip(usize::from(!seg.fits)) {
                 let better = slot.is_none_or(|(l, sure)| over < l || (over == l && in_call && !sure));
                 if better {
                     *slot = Some((over, in_call));
                 }
             }
         }
-        for (epoch, l) in least.into_iter().enumerate() {
-            let (over, in_call) = l.unwrap_or((0, false));
+        for (epoch, [fitting, all]) in least.into_iter().enumerate() {
+            let (over, in_call) = fitting.or(all).unwrap_or((0, false));
             bytes.shifts.push(match (flow.born && epoch == 0, over) {
                 (true, 0..) => (0, Confidence::Certain),
                 (true, _) => (-over, Confidence::Weak),

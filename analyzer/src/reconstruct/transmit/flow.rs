@@ -1,7 +1,7 @@
 //! One TCP socket's send side: its packets as segments of the byte stream, which ACK covered each, what was sent again.
 //!
 //! Offsets count payload bytes from the first packet of the socket in the recording. Every `tcp_probe` says what `snd_nxt`
-//! is: when the payloads do not sum to it, the window's segments are weak and counting goes on from the truth.
+//! is: when the payloads do not sum to it (`agree`), the window's segments are weak and counting goes on from the truth.
 
 use std::collections::VecDeque;
 
@@ -73,7 +73,9 @@ pub(super) struct Segment {
     pub(super) link: Confidence,
     /// Dropped at once in this host: its bytes were sent again as new ones.
     pub(super) void: bool,
-    /// Which run of agreeing windows it belongs to.
+    /// Its window's payloads sum to what `snd_nxt` advanced by: where its bytes lie is known.
+    pub(super) fits: bool,
+    /// Which run of windows without a loss of events it belongs to.
     pub(super) epoch: u32,
 }
 
@@ -86,7 +88,7 @@ pub(super) struct Flow {
     pub(super) header: Option<u32>,
     /// The socket was seen to be born: its first byte is the first.
     pub(super) born: bool,
-    /// Payload bytes in windows whose sum disagreed, and all payload bytes.
+    /// The last run of windows without a loss of events.
     pub(super) epochs: u32,
 }
 
@@ -127,19 +129,19 @@ impl Shared<'_> {
     }
 }
 
-struct Builder<'s, 'f> {
-    shared: &'s Shared<'f>,
-    flow: Flow,
+pub(super) struct Builder<'s, 'f> {
+    pub(super) shared: &'s Shared<'f>,
+    pub(super) flow: Flow,
     /// Bytes sent.
-    sent: u64,
+    pub(super) sent: u64,
     /// `sent` and `snd_nxt` at the last probe.
-    anchor: Option<(u64, u32)>,
+    pub(super) anchor: Option<(u64, u32)>,
     /// First segment since the last probe.
-    window: usize,
+    pub(super) window: usize,
     /// First segment not acknowledged.
     unacked: usize,
     /// Last probe: time, acknowledged offset.
-    probed: Option<(i64, i64)>,
+    pub(super) probed: Option<(i64, i64)>,
     by_original: FxHashMap<SkbId, usize>,
     /// Retransmissions: packet, and the segment of its original, when that was sent as one.
     again: Vec<(u32, Option<usize>)>,
@@ -207,70 +209,9 @@ impl Builder<'_, '_> {
             fragments: 0,
             link: p.link,
             void: false,
+            fits: true,
             epoch: self.flow.epochs,
         });
-    }
-
-    /// `snd_nxt` is known: do the payloads sum to it?
-    fn close_window(&mut self, s: &SampleRow) {
-        if let Some((sent, nxt)) = self.anchor {
-            let advanced = s.snd_nxt.wrapping_sub(nxt);
-            // It never goes back; a far jump is another life of the socket, or garbage.
-            let truth = if advanced < 1 << 31 {
-                sent + u64::from(advanced)
-            } else {
-                self.sent
-            };
-            if self.sent > truth {
-                self.void_dropped(sent, self.sent - truth);
-            }
-            // Calls may have been lost too, though the packets are all there: what bytes they brought is counted anew.
-            let lost = self.probed.is_some_and(|(t, _)| self.shared.lost(t, s.time_ns));
-            if self.sent != truth || lost {
-                for seg in self.flow.segments.iter_mut().skip(self.window) {
-                    seg.link = seg.link.min(Confidence::Weak);
-                }
-                self.flow.epochs += 1;
-                self.sent = truth;
-            }
-        }
-        self.anchor = Some((self.sent, s.snd_nxt));
-        self.window = self.flow.segments.len();
-    }
-
-    /// Packets of the window that a device refused in the sender's own call: `snd_nxt` stood still, and their bytes came again. A VLAN, a
-    /// bond or a macvlan returns what the device below it said (`vlan_dev_hard_start_xmit`); a tunnel or a bridge says all is well. Which it
-    /// was the bytes tell.
-    fn void_dropped(&mut self, from: u64, excess: u64) {
-        let window = self.flow.segments.get(self.window..).unwrap_or(&[]);
-        let refused = |most_hops: u32| -> Vec<bool> {
-            let of = |seg: &Segment| {
-                let life = self.shared.packets.get(seg.packet as usize).map(|p| p.skb);
-                let life = life.and_then(|id| self.shared.identity.life(id));
-                life.is_some_and(|l| {
-                    l.death_kind == DeathKind::Dropped
-                        && l.hops <= most_hops
-                        && !self.shared.came_in.contains(&l.skb_id)
-                })
-            };
-            window.iter().map(of).collect()
-        };
-        let bytes = |which: &[bool]| -> u64 {
-            let of = window.iter().zip(which).filter(|(_, refused)| **refused);
-            of.map(|(s, _)| s.end - s.start).sum()
-        };
-        // On any device of its way down; or on the first alone.
-        let mut each = [u32::MAX, 1].into_iter().map(refused);
-        let Some(which) = each.find(|which| bytes(which) == excess) else {
-            return;
-        };
-        let mut at = from;
-        for (seg, dropped) in self.flow.segments.iter_mut().skip(self.window).zip(which) {
-            let bytes = if dropped { 0 } else { seg.end - seg.start };
-            (seg.start, seg.end, seg.void) = (at, at + bytes, dropped);
-            at += bytes;
-        }
-        self.sent = at;
     }
 
     fn probe(&mut self, s: &SampleRow) {

@@ -17,6 +17,7 @@
 
 mod adopt;
 mod again;
+mod agree;
 mod behind;
 mod bytes;
 mod censor;

@@ -49,6 +49,8 @@ pub(super) struct Packet {
     pub(super) gso_segs: u16,
     /// Bytes before the transport header, from `net_dev_start_xmit`.
     pub(super) before_transport: Option<u16>,
+    /// Bytes of its linear part, from `net_dev_start_xmit`, where something lies outside of it.
+    pub(super) linear: Option<u32>,
     /// First `net_dev_start_xmit`.
     pub(super) started: Option<i64>,
     /// End of that `ndo_start_xmit`.

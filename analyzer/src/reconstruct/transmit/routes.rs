@@ -149,15 +149,7 @@ fn routes<'f>(trace: &Trace<'_>) -> Routes<Transmits<'f>> {
     let s = &trace.schema;
     let mut r = Routes::<Transmits<'f>>::new("tx");
     r.on::<NetDevQueue<'static>>(s, |t, e, p| t.queue(e, p.skbaddr, p.len, Name::new(p.name)));
-    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| {
-        let before = p.transport_offset_valid.then_some(p.transport_offset);
-        t.started(
-            e,
-            p.protocol,
-            (p.gso_size, p.gso_segs),
-            before.and_then(|b| u16::try_from(b).ok()),
-        );
-    });
+    r.on::<NetDevStartXmit<'static>>(s, |t, e, p| t.started(e, &p));
     r.on::<NetDevXmit<'static>>(s, |t, e, p| t.xmitted(e, p.rc & !NET_XMIT_MASK == 0));
     r.on::<TcpProbe<'static>>(s, |t, e, _| t.probe(e));
     r.on::<TcpRetransmitSkb<'static>>(s, |t, e, p| t.retransmit(e, p.skbaddr, p.skaddr, p.err));

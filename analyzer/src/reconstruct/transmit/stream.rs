@@ -108,7 +108,10 @@ impl Ledger<'_> {
             seg.link.min(Confidence::Weak)
         };
         let mut row = self.begin(p, TxKind::Tcp, link);
-        row.bytes = Some(sent.flow.payload(p));
+        row.bytes = Some(match seg.void {
+            true => sent.flow.payload(p),
+            false => u32::try_from(seg.end.saturating_sub(seg.start)).unwrap_or(u32::MAX),
+        });
         row.refused = seg.void;
         let mut weak = 0;
         if let Some((append, sure)) = sent.bytes.of(seg.start, seg.epoch, &mut near.0) {

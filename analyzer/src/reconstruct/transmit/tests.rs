@@ -7,6 +7,7 @@ use crate::testing::tcp::SOCK;
 use crate::testing::{Ctx, FCLONE, N, S, Script};
 
 mod again;
+mod agree;
 mod binding;
 mod censored;
 mod edges;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use netmortem_formats::kallsyms::Kallsyms;
+use netmortem_formats::tracepoints::net_dev_start_xmit::NetDevStartXmit;
 use rustc_hash::FxHashMap;
 
 use super::descriptors::Descriptors;
@@ -273,6 +274,7 @@ impl<'f> Transmits<'f> {
             gso_size: 0,
             gso_segs: 0,
             before_transport: None,
+            linear: None,
             started: None,
             xmitted: None,
             retransmit: None,
@@ -303,10 +305,15 @@ impl<'f> Transmits<'f> {
         self.packets.get_mut(at as usize)
     }
 
-    pub(super) fn started(&mut self, e: &Event<'_>, ethertype: u16, gso: (u16, u16), before_transport: Option<u16>) {
+    pub(super) fn started(&mut self, e: &Event<'_>, x: &NetDevStartXmit<'_>) {
         if let Some(p) = self.packet_of(e).filter(|p| p.started.is_none()) {
-            (p.started, p.ethertype) = (Some(e.ts), Some(ethertype));
-            ((p.gso_size, p.gso_segs), p.before_transport) = (gso, before_transport);
+            (p.started, p.ethertype) = (Some(e.ts), Some(x.protocol));
+            (p.gso_size, p.gso_segs) = (x.gso_size, x.gso_segs);
+            let before = x.transport_offset_valid.then_some(x.transport_offset);
+            p.before_transport = before.and_then(|b| u16::try_from(b).ok());
+            // A device below may see another length than the first queue.
+            let linear = x.len.checked_sub(x.data_len).filter(|_| x.len == p.len);
+            p.linear = linear.filter(|_| x.data_len > 0);
         }
     }
 
