@@ -37,6 +37,7 @@ use crate::reconstruct::tcp::Reads;
 use crate::reconstruct::tcp::tables::{
     CONNECTIONS, ConnectionRow, RETRANSMITS, RetransmitRow, SampleRow, StateRow, TCP_SAMPLES, TCP_STATES,
 };
+use crate::reconstruct::thread::Ended;
 use crate::reconstruct::transmit::tables::{TX, TxRow};
 use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, RefusedSend, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
@@ -124,6 +125,8 @@ pub struct Facts {
     pub forwarded: Vec<Forwarded>,
     /// Thread, and from when to when it had nothing to say to netfilter for 5 ms or more.
     pub verdict_pauses: Vec<Pause>,
+    /// Threads that ended.
+    pub ended: Ended,
     /// Process and name of each thread, where a list of tasks tells.
     pub processes: FxHashMap<i32, (i32, Name)>,
     /// The process that holds the listening TCP sockets of a port, where that is one only and a list of sockets tells.

@@ -339,6 +339,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         reinjected: identity.reinjected,
         forwarded: identity.forwarded,
         verdict_pauses: identity.pauses,
+        ended: threads.ended,
         processes: if counted { processes } else { FxHashMap::default() },
         listened_by: if counted { listeners_of } else { FxHashMap::default() },
         negotiated,

@@ -40,6 +40,8 @@ const NARROW: i64 = 10;
 /// Who waits less than this, ns, and for one in so many of its requests meanwhile longer than for any that it gave up, has no time-out: it wants the answer no
 /// more, as what a user has typed since is asked in its place.
 const HASTY: (i64, u64) = (100_000_000, 10);
+/// A process whose threads ends so soon after it closed a connection closed it because it ended, or ended as it had, ns.
+pub(super) const ENDS_NS: i64 = 250_000_000;
 /// Shortest time of which a rate is told, ns.
 const RATE_NS: i64 = 500_000_000;
 /// Groups kept: those with most.
@@ -77,6 +79,8 @@ pub struct GivenUp {
     pub longer: u64,
     /// RSTs that this host sent for what came on these connections then.
     pub rsts: u64,
+    /// Of these, how many whose asking thread ended within a quarter of a second: an exit, a kill, or a tool that ends when it has given up.
+    pub ended: u64,
     /// Connections opened a second by this group before the first of them; `None`: too short a time.
     pub opened_before: Option<f64>,
     /// And from the first to the last.
@@ -120,6 +124,8 @@ struct Group {
     /// Begin and time.
     answered: Vec<(i64, i64)>,
     rsts: u64,
+    /// When those were closed whose asking thread ended then.
+    ended: Vec<i64>,
     /// Those given up, with the bytes of their last send.
     closed: Vec<Closed>,
     /// Some answer is known.
@@ -182,6 +188,10 @@ pub(crate) fn asked(facts: &Facts) -> Vec<Asked> {
         group.closed.push((sent, left, bytes));
         group.answers |= one.later;
         group.rsts += one.rsts;
+        let asker = facts.connections.get(c.0 as usize).map_or(0, |row| row.pid);
+        if facts.ended.within(asker, left, left.saturating_add(ENDS_NS)) {
+            group.ended.push(left);
+        }
     }
     // What else these groups did.
     for (c, one) in &all {
@@ -273,6 +283,7 @@ fn judged(
         patience: None,
         later,
         rsts: group.rsts,
+        ended: group.ended.iter().filter(|t| closes.contains(t)).count() as u64,
         first_ns: first.saturating_sub(start),
         last_ns: last.saturating_sub(start),
         opened_before: facts.capture.start_ns.and_then(|start| rate(start, first)),

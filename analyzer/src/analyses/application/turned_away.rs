@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use super::given_up::ENDS_NS;
 use super::left::left;
 use super::server;
 use crate::facts::Facts;
@@ -38,6 +39,8 @@ pub struct TurnedAway {
     pub since: u64,
     /// From the request to the FIN (p50), ns.
     pub wait_ns: i64,
+    /// Of these, how many whose serving thread ended within a quarter of a second of it.
+    pub ended: u64,
     /// When the first of them was sent, ns since the start of the recording.
     pub first_ns: i64,
     /// And the last.
@@ -51,12 +54,15 @@ impl TurnedAway {
     }
 }
 
+/// When it was sent, how long it waited, and whether the serving thread ended then.
+type Away = (i64, i64, bool);
+
 /// All groups, most first.
 pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
     let lost = Lost::of(&facts.gaps);
     let start = facts.capture.start_ns.unwrap_or(0);
     let row = |c: crate::facts::ConnectionId| facts.connections.get(c.0 as usize);
-    let mut groups: BTreeMap<(String, Name), Vec<(i64, i64)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, Name), Vec<Away>> = BTreeMap::new();
     for (c, one) in left(facts) {
         let (Some((sent, closed)), Some(row)) = (one.turned_away(), row(c)) else {
             continue;
@@ -65,10 +71,16 @@ pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
             continue;
         }
         let waited = closed.saturating_sub(sent);
+        let server_thread = row
+            .peer
+            .and_then(|p| facts.connections.get(p.0 as usize))
+            .map(|p| p.pid);
+        let around = (closed.saturating_sub(ENDS_NS), closed.saturating_add(ENDS_NS));
+        let ended = server_thread.is_some_and(|pid| facts.ended.within(pid, around.0, around.1));
         groups
             .entry((server(facts, c), row.task))
             .or_default()
-            .push((sent, waited));
+            .push((sent, waited, ended));
     }
     groups.retain(|_, of| of.len() >= LEAST);
     if groups.is_empty() {
@@ -86,7 +98,7 @@ pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
     for ((server, task), mut of) in groups {
         let Some(answered) = answers.get(&server) else { continue };
         of.sort_unstable();
-        let (Some((first, _)), Some((last, _))) = (of.first().copied(), of.last().copied()) else {
+        let (Some((first, ..)), Some((last, ..))) = (of.first().copied(), of.last().copied()) else {
             continue;
         };
         let mut waits: Vec<i64> = of.iter().map(|w| w.1).collect();
@@ -98,6 +110,7 @@ pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
             before,
             since: answered.len() as u64 - before,
             wait_ns: nearest_rank(&mut waits, 50).unwrap_or(0),
+            ended: of.iter().filter(|w| w.2).count() as u64,
             first_ns: first.saturating_sub(start),
             last_ns: last.saturating_sub(start),
         });

@@ -150,9 +150,17 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
         false => format!("{} of {}", g.requests, counted(g.of, "request", "requests")),
     };
     let wait = g.wait.p50_ns.map_or_else(|| "-".into(), duration);
+    let ended = match g.ended {
+        0 => String::new(),
+        n if n == g.requests => format!(
+            ", and {} that had asked ended then (exit or kill)",
+            if n == 1 { "the thread" } else { "the threads" }
+        ),
+        n => format!(", and {n} of the threads that had asked ended then (exit or kill)"),
+    };
     let idle = gone_idle(a).map_or_else(String::new, incomplete::gone_idle);
     Some(format!(
-        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{again}{later}{idle}{}",
+        "{when} {task} gave up {of} to {} without an answer, closing their connections after p50 {wait}{how}{ended}{again}{later}{idle}{}",
         g.server,
         behind(a, &g.server)
     ))

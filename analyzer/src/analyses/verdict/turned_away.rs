@@ -6,9 +6,11 @@ use crate::analyses::application::{Application, TurnedAway};
 
 /// One that few suffer from, beside many answers, is no news: one in so many.
 const ONE_IN: u64 = 20;
+/// But for those that waited so long: no FIN that was on its way when the request was sent, as of a connection that had been idle, ns.
+const WAITED_NS: i64 = 100_000_000;
 
 fn first(a: &Application) -> Option<&TurnedAway> {
-    let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since;
+    let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since || t.wait_ns >= WAITED_NS;
     a.turned_away.iter().find(worth)
 }
 
@@ -24,7 +26,7 @@ fn says(t: &TurnedAway) -> String {
         format!(", the last at {}", moment(t.last_ns))
     };
     format!(
-        "{} ended {} of {} in place of an answer, {} (p50) after the request, from {} on{after}: a FIN, and not a byte before it, so its host and the way there work, and its program, or a proxy before it, did not answer ({} answers before, {since})",
+        "{} ended {} of {} in place of an answer, {} (p50) after the request, from {} on{after}: a FIN, and not a byte before it, so its host and the way there work, and its program, or a proxy before it, did not answer ({} answers before, {since}){}",
         t.server,
         counted(t.requests, "connection", "connections"),
         if t.task.is_empty() {
@@ -35,7 +37,22 @@ fn says(t: &TurnedAway) -> String {
         duration(t.wait_ns),
         moment(t.first_ns),
         t.before,
+        ended(t),
     )
+}
+
+/// What became of the threads that had them.
+fn ended(t: &TurnedAway) -> String {
+    match t.ended {
+        0 => String::new(),
+        n if n == t.requests => {
+            "; the threads that served them ended then: they were killed, crashed, or exited in the middle of it"
+                .to_owned()
+        }
+        n => format!(
+            "; {n} of the threads that served them ended then: they were killed, crashed, or exited in the middle of it"
+        ),
+    }
 }
 
 /// Before what else the line on requests says.

@@ -22,6 +22,7 @@
 mod began;
 mod calls;
 mod cpus;
+mod ended;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -30,5 +31,6 @@ mod unseen;
 mod waits;
 
 pub use calls::{ReadOf, STOPPED, Slept, TRACED, UNINTERRUPTIBLE, UNRECORDED};
+pub use ended::Ended;
 pub use states::{IDLE, Threads};
 pub use timeline::Split;

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::began::Began;
 use super::calls::{Calls, Sleeps, Slept};
 use super::cpus::CpuRuns;
+use super::ended::Ended;
 use super::timeline::{Split, State, Timeline};
 use super::unseen;
 use super::waits::{Wait, Waits};
@@ -50,6 +51,8 @@ pub struct Threads {
     lost: Lost,
     /// Since when all switches are told.
     began: Began,
+    /// Those that ended.
+    pub ended: Ended,
     /// Why states may be missing.
     pub missing: Vec<String>,
     /// Switches that no event told (see [`super::unseen`]).
@@ -140,6 +143,7 @@ impl Threads {
             t.timeline.push(ts, State::RunQueue);
             return;
         }
+        self.ended.leaves(ts, pid, prev_state);
         t.timeline.push(ts, State::Asleep);
         t.sleeps
             .sleep(t.timeline.since().unwrap_or(ts), prev_state, &self.calls);

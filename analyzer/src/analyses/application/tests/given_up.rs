@@ -122,6 +122,34 @@ fn a_time_out_of_the_client_leads() {
     );
 }
 
+/// A tool that gives up, and what is killed while it waits: that its thread ended within a quarter of a second is told either way.
+#[test]
+fn threads_that_ended_with_their_requests_are_told() {
+    let mut f = facts(TIMEOUT);
+    for c in &mut f.connections {
+        c.pid = 500 + c.connection.0 as i32;
+    }
+    let closed = |n: u32| i64::from(n) * 100 * MS + 1_000 + TIMEOUT(n);
+    for n in 20..CALLS {
+        f.ended.leaves(closed(n) + 200 * MS, 500 + n as i32, 32);
+    }
+    let lead = |f: &Facts| {
+        let lines = crate::analyses::answer(f).verdict;
+        lines.into_iter().find(|l| l.subject == "application").unwrap().headline
+    };
+    assert_eq!(found(&f)[0].ended, 40);
+    let all = "(a time-out of its own, inferred: all alike), and the threads that had asked ended then (exit or kill)";
+    assert!(lead(&f).contains(all), "{}", lead(&f));
+    // Those that ended later, or before, did not with them.
+    f.ended = Default::default();
+    for n in 20..CALLS {
+        let at = closed(n) + [200, 300, -1][n as usize % 3] * MS;
+        f.ended.leaves(at, 500 + n as i32, 16);
+    }
+    assert_eq!(found(&f)[0].ended, 13);
+    assert!(lead(&f).contains(", and 13 of the threads that had asked ended then"));
+}
+
 /// Farewells are far smaller than requests; what was answered, if later, is none.
 #[test]
 fn a_small_request_that_was_answered_later_counts() {

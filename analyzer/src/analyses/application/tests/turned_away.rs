@@ -8,6 +8,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, FIN_WAIT1};
+use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::TxRow;
 
 const CALLS: u32 = 30;
@@ -65,6 +66,7 @@ fn a_server_that_ends_connections_in_place_of_an_answer_leads() {
         before: 20,
         since: 0,
         wait_ns: 2 * MS,
+        ended: 0,
         first_ns: 2_000 * MS + 1_000,
         last_ns: 2_900 * MS + 1_000,
     };
@@ -99,6 +101,50 @@ fn what_the_client_leaves_itself_and_what_is_answered_is_none() {
     let mut f = facts(CLOSE_WAIT);
     f.tx.truncate(22);
     assert_eq!(found(&f), []);
+}
+
+/// After a while it is no idle connection whose end was under way, however many others are answered: here the workers were killed.
+#[test]
+fn few_that_waited_long_are_told_and_what_became_of_their_servers() {
+    let mut f = facts(CLOSE_WAIT);
+    let more = (0..600).map(|n| ResponseRow {
+        send_ns: 2_500 * MS + n * MS,
+        ..f.responses[0].clone()
+    });
+    let more: Vec<ResponseRow> = more.collect();
+    f.responses.extend(more);
+    f.responses.sort_by_key(|r| r.send_ns);
+    for s in f
+        .tcp_states
+        .iter_mut()
+        .filter(|s| s.state == CLOSE_WAIT || s.state == CLOSE)
+    {
+        s.time_ns += 100 * MS;
+    }
+    f.tcp_states.sort_by_key(|s| s.time_ns);
+    for n in 20..CALLS {
+        let worker = crate::testing::tcp::connection(n + 10);
+        f.connections[n as usize].peer = Some(worker.connection);
+        f.connections.push(ConnectionRow {
+            pid: 900 + n as i32,
+            peer: Some(ConnectionId(n)),
+            ..worker
+        });
+        // Seven are zombies soon after, one a second later; two sleep.
+        let closed = i64::from(n) * 100 * MS + 102 * MS;
+        let (after, prev_state) = match n {
+            20..27 => (30 * MS, 32),
+            27 => (1_000 * MS, 16),
+            _ => (30 * MS, 1),
+        };
+        f.ended.leaves(closed + after, 900 + n as i32, prev_state);
+    }
+    assert_eq!((found(&f)[0].since, found(&f)[0].ended), (600, 7));
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    assert_eq!(line.tone, Tone::Notice);
+    let told = "7 of the threads that served them ended then: they were killed, crashed, or exited in the middle of it";
+    assert!(line.headline.contains(told), "{}", line.headline);
 }
 
 /// A few beside many answers are the end of idle connections, just then.
