@@ -1,6 +1,6 @@
 //! New connections that connection tracking could not enter, since what they would be translated to was taken by another one.
 //!
-//! Needs `counters` (nf_conntrack), `connections`, lists of sockets where there are any. Source: net/netfilter/nf_conntrack_core.c `__nf_conntrack_confirm`: a clash is counted as `insert_failed` and as `drop`.
+//! Needs `counters` (nf_conntrack; of a slice `counters_over_time`), `connections`, lists of sockets where there are any. Source: net/netfilter/nf_conntrack_core.c `__nf_conntrack_confirm`: a clash is counted as `insert_failed` and as `drop`.
 //! Of SYNs that is a NAT without a free port for their destination (net/netfilter/nf_nat_core.c `get_unique_tuple` leaves one that is taken), which is said where their server
 //! saw no port but those of one whole range; or two connections that were given the same at once. Of datagrams also two of one new flow, as questions for A and AAAA.
 
@@ -8,14 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use super::Full;
+use super::counted::Counted;
 use super::full::MOSTLY;
-use crate::counters::tables::refused;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::opens::tables::End;
 use crate::reconstruct::whose::Carries;
 use crate::snapshots::field;
 
+/// What counts them.
+const SOURCE: &str = "nf_conntrack";
 /// Ports of one address from which it is said how many there were.
 const PORTS: usize = 8;
 /// Part of the group that must be of one kind, and SYNs to one end for its ports to be told.
@@ -29,11 +31,8 @@ const MOSTLY_OWNED: f64 = 0.75;
 
 /// Of drops at a netfilter hook.
 pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
-    let rise = |counter: &str| {
-        refused(&facts.counters, |source, name| {
-            source == "nf_conntrack" && name == counter
-        })
-    };
+    let beside = Counted::of(facts, rows, SOURCE);
+    let (rise, rows) = (|counter: &str| beside.rise(SOURCE, counter), beside.rows.as_slice());
     let (clashes, dropped) = (rise("insert_failed"), rise("drop"));
     // A chain that is too long, or an entry that dies, is counted as the one and not as the other.
     if clashes == 0 || dropped < clashes || rise("chaintoolong") > 0 {
@@ -42,7 +41,7 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let owned = || rows.iter().filter_map(|d| d.owner);
     // Of those of which something is known, where that is most.
     let n = owned().count() as f64;
-    let counted = format!("nf_conntrack counted {clashes} more insert_failed");
+    let counted = format!("nf_conntrack counted {clashes} more insert_failed{}", beside.when());
     if n < MOSTLY_OWNED * rows.len() as f64 {
         let syns = owned().all(|o| o.carries == Carries::Syn);
         return strangers(facts, rows, clashes, &counted).filter(|_| syns);

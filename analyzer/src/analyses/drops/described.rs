@@ -12,7 +12,7 @@ use super::reasons;
 use super::{
     NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, cut, damaged, ends, finds_rate, flood,
     forgotten, full, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs, rerouted,
-    same_mac, sizes, steady, text, unresolved, untranslated, whose,
+    same_mac, sizes, steady, text, unmapped, unresolved, untranslated, whose,
 };
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -185,7 +185,8 @@ impl Described<'_> {
             .then(|| damaged::damaged(facts, group.why))
             .flatten();
         group.came_back = came_back::came_back(facts, &group.reason, &rows);
-        group.untranslated = untranslated::untranslated(facts, &group.reason, &rows);
+        group.untranslated = untranslated::untranslated(facts, &group.reason, &rows)
+            .or_else(|| unmapped::unmapped(facts, &group.reason, &rows));
         group.by_counter = by_counter::by_counter(facts, group);
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);

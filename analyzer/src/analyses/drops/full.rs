@@ -3,9 +3,9 @@
 //! Needs `counters`, settings. Sources: net/netfilter/nf_conntrack_core.c (`drop`: a packet was dropped because its connection could not be
 //! entered), net/core/neighbour.c `neigh_alloc` (`table_fulls`).
 
+use super::counted::Counted;
 use super::reasons::{QUEUE_FULL, RULES};
 use super::{Full, Group, clash, memory, refused};
-use crate::counters::tables::refused;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
 
@@ -64,15 +64,22 @@ pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> 
     };
     let size = facts.settings.0.get(of.setting);
     let size = size.map(|size| format!("{} = {size}", of.setting));
-    let rise = |counter: &str| refused(&facts.counters, |source, name| source == of.source && name == counter);
+    let beside = Counted::of(facts, rows, of.source);
+    let (rise, count) = (
+        |counter: &str| beside.rise(of.source, counter),
+        beside.rows.len() as f64,
+    );
     // Two packets of one new connection at once (questions for A and AAAA): counted as both, and no table was full.
     let rose = rise(of.counter).saturating_sub(rise("insert_failed"));
-    let counted = rose > 0 && rose as f64 >= MOSTLY * g.count as f64 && rose as f64 * MOSTLY <= g.count as f64;
+    let counted = rose > 0 && rose as f64 >= MOSTLY * count && rose as f64 * MOSTLY <= count;
     let says = match (counted, size) {
         (true, size) => {
             let size = size.map_or_else(String::new, |s| format!(", {s}"));
             let (was_full, source, counter) = (of.was_full, of.source, of.counter);
-            format!("{was_full}: {source} counted {rose} more {counter}{size}")
+            format!(
+                "{was_full}: {source} counted {rose} more {counter}{}{size}",
+                beside.when()
+            )
         }
         (false, size) => size?,
     };

@@ -22,6 +22,7 @@ use super::segments::Segments;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
+use crate::name::Name;
 use crate::reconstruct::tcp::tables::{RetransmitClass, RetransmitRow};
 use crate::reconstruct::whose::Owner;
 
@@ -39,6 +40,9 @@ pub enum Message {
     /// Not recorded.
     Unknown,
 }
+
+/// From the making of a message to its free in the same handling of a packet, at most, ns.
+const HANDLING_NS: i64 = 100_000;
 
 /// What all of these begin with.
 pub(super) const TOO_BIG: &str = "larger than the MTU of its next link";
@@ -125,6 +129,7 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsigh
     let later = freed_later(rows, places);
     for (at, message) in places {
         let Some(row) = rows.get(*at) else { continue };
+        let before = *message;
         let message = match message {
             Message::Sent(Some(skb)) => later.get(skb).map_or(*message, |place| Message::Dropped(*place)),
             _ => *message,
@@ -134,11 +139,22 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, Message)], known: &Hindsigh
             && let Some(own) = rows.get_mut(place)
         {
             own.why = MESSAGE;
+            if let Message::Dropped(_) = before {
+                not_of_another(own, known);
+            }
         }
         if let (Some((expected, why, sure)), Some(row)) = (told, rows.get_mut(*at)) {
             let sure = if known.lost { sure.min(Confidence::Weak) } else { sure };
             (row.expected, row.why, row.confidence) = (Some(expected), why, sure);
         }
+    }
+}
+
+/// A message that was made and freed in the handling of one packet is no life that began long before: that one's end was not seen, and its address is the message's now.
+fn not_of_another(own: &mut DropRow, known: &Hindsight<'_>) {
+    let life = own.skb_id.and_then(|skb| known.identity.life(skb));
+    if life.is_some_and(|l| l.birth_ns < own.time_ns.saturating_sub(HANDLING_NS)) {
+        (own.skb_id, own.dev) = (None, Name::default());
     }
 }
 

@@ -133,3 +133,15 @@ fn who_held_the_memory_that_all_sockets_share_is_named() {
         "{other}"
     );
 }
+
+/// A slice has no counters of its own, but the readings of every second: `conntrack -S` counted 15 insert_failed between the two that lie inside, and 15 drops are there.
+#[test]
+fn of_a_slice_the_readings_inside_of_it_tell() {
+    let f = crate::tests::facts("gateway/gateway.nmb.zst");
+    let found = crate::analyses::drops::answer(&f);
+    let groups = &found.findings().unwrap().groups;
+    let hook = groups.iter().find(|g| g.location == "nf_hook_slow").unwrap();
+    let full = hook.full.as_ref().unwrap();
+    let says = "nf_conntrack counted 15 more insert_failed in 1.003 s of it, as many as these";
+    assert!(full.counted && full.says.contains(says), "{full:?}");
+}

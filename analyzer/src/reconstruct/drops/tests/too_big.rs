@@ -155,3 +155,12 @@ fn the_message_is_what_is_freed_between() {
         assert_eq!(f.drops[1].expected, Some(false));
     }
 }
+
+/// The rule counted five packets of 576 bytes; none is the 60 bytes whose address the first message was given, and none was on a device yet.
+#[test]
+fn a_message_that_is_dropped_where_it_is_made_is_no_packet_that_was_there_before() {
+    let f = crate::tests::facts("mtu/mtu.nmb");
+    let own: Vec<_> = f.drops.iter().filter(|d| d.why == MESSAGE).collect();
+    assert_eq!(own.len(), 5);
+    assert!(own.iter().all(|d| d.skb_id.is_none() && d.dev.is_empty()), "{own:?}");
+}

@@ -1,0 +1,156 @@
+//! Datagrams for a host itself that its rules drop, while others of their sender are passed on by it: a NAT that does not know them (any more) takes them for its own.
+//!
+//! ```text
+//! server ─ 10.0.0.1:5061 ─┬ its entry is there: translated, queued on the next device   (passed on)
+//!                         └ it ended after a silence (nf_conntrack_udp_timeout): INPUT, dropped by a rule
+//! ```
+//! Needs `drops` with the look-ups of their routes, `tx`, packets passed on. A packet for an own address that goes on was translated. Source: net/netfilter/nf_conntrack_proto_udp.c.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use rustc_hash::FxHashSet;
+
+use super::reasons::RULES;
+use crate::facts::{Facts, SkbId};
+use crate::name::Name;
+use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::transmit::tables::TxKind;
+use crate::reconstruct::whose::Carries;
+use crate::settings::OTHERS;
+
+/// Fewest that were passed on.
+const PASSED: usize = 10;
+/// How long an entry of UDP lives without a packet, s: of one that was answered, and of another.
+const TIMEOUTS: [&str; 2] = [
+    "net.netfilter.nf_conntrack_udp_timeout_stream",
+    "net.netfilter.nf_conntrack_udp_timeout",
+];
+
+/// Whose, to which address of the host, and by which device they came.
+type Key = (i32, IpAddr, Name);
+
+/// What that is a sign of, where half of a group or more were such.
+pub(super) fn unmapped(facts: &Facts, reason: &str, rows: &[&DropRow]) -> Option<String> {
+    if reason != RULES {
+        return None;
+    }
+    let own = |to: &IpAddr| !to.is_multicast() && facts.spaces.of_address(*to).is_some();
+    let key = |r: &&DropRow| -> Option<Key> {
+        let owner = r.owner.filter(|o| o.carries == Carries::Datagram && o.pid > 0)?;
+        Some((owner.pid, r.way?.to.to_canonical(), r.dev)).filter(|(_, to, _)| own(to))
+    };
+    let mut by: BTreeMap<Key, usize> = BTreeMap::new();
+    for key in rows.iter().filter_map(key) {
+        *by.entry(key).or_default() += 1;
+    }
+    let ((pid, to, dev), n) = by.into_iter().max_by_key(|(key, n)| (*n, std::cmp::Reverse(*key)))?;
+    if n.saturating_mul(2) < rows.len() {
+        return None;
+    }
+    let sent = facts.tx.iter().filter(|t| t.kind == TxKind::Udp && t.pid == pid);
+    let sent: FxHashSet<SkbId> = sent.map(|t| t.skb_id).collect();
+    let on = |f: &&crate::reconstruct::skb::Forwarded| f.from == dev && sent.contains(&f.skb);
+    let passed: FxHashSet<SkbId> = facts.forwarded.iter().filter(on).map(|f| f.skb).collect();
+    if passed.len() < PASSED.max(n) {
+        return None;
+    }
+    Some(format!(
+        "they were for {to} itself, while {} others of their sender were passed on from {}: an address translation (NAT) did not know these, as where its entry ended after a silence ({}; inferred)",
+        passed.len(),
+        dev.text(),
+        timeouts(facts)
+    ))
+}
+
+/// `net.netfilter.nf_conntrack_udp_timeout_stream = 3 s`, of whichever namespace has the shortest.
+fn timeouts(facts: &Facts) -> String {
+    let least = |name: &str| {
+        let texts = [name.to_owned(), format!("{name}{OTHERS}")];
+        let texts = texts.iter().filter_map(|n| facts.settings.0.get(n));
+        let values = texts.flat_map(|t| t.split(|c: char| !c.is_ascii_digit()));
+        values.filter_map(|v| v.parse::<u32>().ok()).min()
+    };
+    let told = TIMEOUTS
+        .iter()
+        .filter_map(|name| Some(format!("{name} = {} s", least(name)?)));
+    let told: Vec<String> = told.collect();
+    match told.is_empty() {
+        true => "net.netfilter.nf_conntrack_udp_timeout*".to_owned(),
+        false => told.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use netmortem_formats::capture::SnapshotWhen;
+
+    use super::*;
+    use crate::Confidence;
+    use crate::analyses::drops::tests::drop_row;
+    use crate::reconstruct::drops::Way;
+    use crate::reconstruct::skb::Forwarded;
+    use crate::reconstruct::transmit::tables::TxRow;
+    use crate::reconstruct::whose::Owner;
+    use crate::snapshots::spaces::Spaces;
+
+    /// Nine datagrams of thread 70 to this address are dropped; `passed` others of it, and 30 of thread 71, are passed on by the same device.
+    fn said(to: [u8; 4], passed: u32) -> Option<String> {
+        let mut f = Facts::empty();
+        let addresses = "netns=2 ifindex=3 address=10.77.20.1/24\n";
+        f.spaces = Spaces::of(&crate::testing::listed(&[(
+            "addresses",
+            SnapshotWhen::Start,
+            addresses,
+        )]));
+        let name = format!("{}{OTHERS}", TIMEOUTS[0]);
+        f.settings.0.insert(name, "3, 120".into());
+        for n in 0..passed + 30 {
+            f.tx.push(TxRow {
+                kind: TxKind::Udp,
+                pid: if n < passed { 70 } else { 71 },
+                skb_id: SkbId(n),
+                ..crate::testing::sent()
+            });
+            f.forwarded.push(Forwarded {
+                skb: SkbId(n),
+                cpu: 0,
+                from: Name::new(b"gww"),
+                to: Name::new(b"gwl"),
+                at_ns: n.into(),
+                ns: 1,
+            });
+        }
+        for n in 0..9 {
+            let mut row = drop_row(n, 3, 0x10, Some(false));
+            row.dev = Name::new(b"gww");
+            row.way = Some(Way {
+                from: Ipv4Addr::new(10, 77, 20, 5).into(),
+                to: Ipv4Addr::from(to).into(),
+                passed: None,
+            });
+            row.owner = Some(Owner {
+                connection: None,
+                carries: Carries::Datagram,
+                task: Name::default(),
+                pid: 70,
+                confidence: Confidence::Certain,
+            });
+            f.drops.push(row);
+        }
+        let rows: Vec<&DropRow> = f.drops.iter().collect();
+        assert_eq!(unmapped(&f, "NO_SOCKET", &rows), None);
+        unmapped(&f, RULES, &rows)
+    }
+
+    #[test]
+    fn what_a_nat_does_not_know_comes_to_the_host_itself() {
+        let says = "they were for 10.77.20.1 itself, while 54 others of their sender were passed on from gww: an address translation (NAT) did not know these, as where its entry ended after a silence (net.netfilter.nf_conntrack_udp_timeout_stream = 3 s; inferred)";
+        assert_eq!(said([10, 77, 20, 1], 54).as_deref(), Some(says));
+        // Nobody's address here; too few others of it, however many of another.
+        assert_eq!(said([10, 77, 20, 9], 54), None);
+        assert_eq!(said([10, 77, 20, 1], 9), None);
+    }
+}
