@@ -63,6 +63,9 @@ pub struct Spell {
     pub first_drop: Option<u64>,
     /// TCP segments queued on the device in that time that were sent again.
     pub resent: u64,
+    /// How often in all: one may be sent again more than once.
+    #[serde(skip)]
+    pub again: u64,
     /// Of the address and its times: weak where events were lost, or only what was asked for is recorded.
     pub confidence: Confidence,
 }
@@ -264,7 +267,7 @@ impl Found<'_> {
             .iter()
             .filter(|s| within(s.dev, s.sent_ns) && theirs(s.connection));
         let resent = facts.tx.iter().filter(|t| t.connection.is_some() && t.retransmits > 0);
-        let resent = resent.filter(|t| theirs(t.connection));
+        let resent = resent.filter(|t| theirs(t.connection) && within(t.dev, t.t_sched_ns));
         Spell {
             id: Id::of_row(Kind::Neighbour, &facts.neighbours, self.set),
             dev: self.set.dev.text().into_owned(),
@@ -278,7 +281,8 @@ impl Found<'_> {
             by: by(self.set),
             strayed: own.clone().count() as u64,
             first_drop: own.map(|s| s.at).min(),
-            resent: resent.filter(|t| within(t.dev, t.t_sched_ns)).count() as u64,
+            resent: resent.clone().count() as u64,
+            again: resent.map(|t| u64::from(t.retransmits)).sum(),
             confidence: match facts.gaps.is_empty() {
                 true => self.set.confidence,
                 false => Confidence::Weak,

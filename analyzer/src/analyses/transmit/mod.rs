@@ -48,6 +48,7 @@ mod small;
 #[cfg(test)]
 mod tests;
 mod tiny;
+mod unacked;
 mod unscaled;
 mod vanished;
 mod went_silent;
@@ -77,6 +78,7 @@ pub use restarts::Restarts;
 pub use senders::{CONNECTIONS, Flight, Sender};
 pub use small::Small;
 pub use tiny::Tiny;
+pub use unacked::Unacked;
 pub use unscaled::Unscaled;
 
 /// The event that tells of ACKs, and the one of the states of their sockets.
@@ -139,6 +141,9 @@ pub struct Transmit {
     pub vanished: Option<Vanished>,
     /// The peer of whom no large segment was acknowledged, while small ones were; inferred.
     pub black_hole: Option<BlackHole>,
+    /// The connection of whose data nothing was acknowledged, though it was sent again.
+    #[serde(skip)]
+    pub unacked: Option<Unacked>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.
     pub blocked: Option<Blocked>,
     /// The program that slept longest for a time of its own when its socket took no more.
@@ -165,9 +170,9 @@ impl Transmit {
     pub fn no_acks(&self) -> Vec<&Reason> {
         self.lacks.iter().filter(|r| r.because.contains(ACKS)).collect()
     }
-    /// The connection that was held longest.
+    /// The connection that was held longest, of those of which something was acknowledged: what had no ACK at all was not held until one came.
     pub fn most_held(&self) -> Option<&Sender> {
-        let held = self.connections.iter().filter(|c| c.held_ns > 0);
+        let held = self.connections.iter().filter(|c| c.held_ns > 0 && c.acked > 0);
         held.max_by_key(|c| (c.held_ns, std::cmp::Reverse(c.connection)))
     }
 }
@@ -227,6 +232,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         inside_tcp: inside_tcp::inside_tcp(facts),
         vanished: vanished::vanished(facts),
         black_hole: black_hole::black_hole(facts),
+        unacked: unacked::unacked(facts),
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),

@@ -159,8 +159,11 @@ fn behind(r: &Receive, hurt: &Hurt) -> bool {
 /// So many times as often something was sent again as was lost here, at most: one loss may take others with it.
 const TIMES: u64 = 4;
 
-/// The connection held most was held by losses, of which so many were here.
+/// The connection that had no ACK lost something here; else the connection held most was held by losses, of which so many were here.
 fn held(t: &Transmit, hurt: &Hurt) -> bool {
+    if let Some(u) = t.unacked.as_ref().filter(|_| super::unacked::unacked(t).is_some()) {
+        return hurt.losses.contains_key(&u.connection) && u.others == 0;
+    }
     let most = t.most_held();
     most.is_some_and(|c| {
         let lost = hurt.losses.get(&c.connection).map_or(0, Vec::len) as u64;

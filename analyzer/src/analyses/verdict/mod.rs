@@ -90,6 +90,7 @@ mod spells;
 mod tests;
 mod turned_away;
 mod turns;
+mod unacked;
 mod uneven;
 mod unjoined;
 mod untold;
@@ -138,8 +139,7 @@ pub const SENDER_FLOOR_NS: i64 = 100_000;
 pub const OUTLIER_NOTICE_NS: i64 = 100_000_000;
 /// Time for which a segment at least had no ACK when the recording ended, worth a look, ns.
 pub const OPEN_NOTICE_NS: i64 = 1_000_000_000;
-/// Time to the answer of a request (p99) worth a look, ns, where it stands out: as many times the median (or the way to the
-/// peer, as many times the fastest round trip) as the next figure says.
+/// Time to the answer of a request (p99) worth a look, ns, where it stands out: as many times the median (or the way to the peer, as many times the fastest round trip) as the next figure says.
 pub const APPLICATION_NOTICE_NS: i64 = 1_000_000;
 /// Fewest requests of which that is said: the p99 of a few is only the slowest of them.
 pub const APPLICATION_ROWS: u64 = 20;

@@ -14,7 +14,16 @@ fn what(s: &Spell) -> String {
             if s.strayed == 1 { "it was" } else { "they were" }
         )
     });
-    let resent = (s.resent > 0).then(|| format!("{} sent again", counted(s.resent, "segment was", "segments were")));
+    let often = match s.again > s.resent {
+        true => format!(" {} times", s.again) + if s.resent > 1 { " in all" } else { "" },
+        false => String::new(),
+    };
+    let resent = (s.resent > 0).then(|| {
+        format!(
+            "{} sent again{often}",
+            counted(s.resent, "segment was", "segments were")
+        )
+    });
     let said: Vec<String> = strayed.into_iter().chain(resent).collect();
     said.join(", ")
 }
@@ -119,9 +128,12 @@ pub(super) fn headline(spells: &[Spell]) -> Option<String> {
         |to| format!("for {}", duration(to.saturating_sub(s.from_ns))),
     );
     Some(format!(
-        "{} on {} had another link-layer address {long}: meanwhile {}",
+        "{} on {} had another link-layer address {long}, {} (before: {}), set by {}: meanwhile {}",
         s.address,
         s.dev,
+        s.lladdr,
+        s.before,
+        s.by,
         what(s)
     ))
 }

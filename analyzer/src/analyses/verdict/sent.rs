@@ -224,6 +224,9 @@ fn slowest(t: &Transmit, connections: &[Group]) -> String {
 
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(t: &Transmit) -> String {
+    if let Some(said) = super::unacked::unacked(t) {
+        return said;
+    }
     if t.acked == 0 {
         return first_words(&none_acked(t).1);
     }
@@ -300,6 +303,14 @@ fn whose(t: &Transmit) -> String {
 
 /// `connections`: whole times of segments by connection.
 pub(super) fn transmit(t: &Transmit, connections: &[Group]) -> (Tone, String) {
+    let (tone, sentence) = of_all(t, connections);
+    match super::unacked::unacked(t) {
+        Some(said) => (Tone::Bad, format!("{}. {sentence}", capital(&said))),
+        None => (tone, sentence),
+    }
+}
+
+fn of_all(t: &Transmit, connections: &[Group]) -> (Tone, String) {
     if t.acked == 0 {
         return none_acked(t);
     }

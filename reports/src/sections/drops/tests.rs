@@ -123,6 +123,7 @@ fn a_neighbour_whose_address_changed_has_its_row() {
         strayed: 3,
         first_drop: Some(0),
         resent: 1,
+        again: 1,
         confidence: netmortem_analyzer::Confidence::Certain,
     });
     let section = build(&answers);

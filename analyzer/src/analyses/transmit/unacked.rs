@@ -1,0 +1,93 @@
+//! The connection of whose data nothing was acknowledged, though its retransmission timer ran out again and again.
+//!
+//! Needs `tx`, `retransmits` (class rto), and events that tell of ACKs. All of its segments with payload are without an ACK, and none of them was under way when the
+//! recording began or events were lost. It is known to be without one until its last retransmission, the end of the recording, or until its socket began to close: no ACK for
+//! such a socket is told.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{ACKS, STATES};
+use crate::analyses::tcp::label;
+use crate::explain::{Id, Kind};
+use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::receive::tables::Censored;
+use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
+
+/// Timeouts from which it is told: after one the answer may only be late.
+const TIMEOUTS: u64 = 2;
+
+/// A connection whose data was sent in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unacked {
+    /// As in the view `connections`.
+    pub connection: u32,
+    /// `saddr:sport > daddr:dport`.
+    pub label: String,
+    /// How often its retransmission timer sent something again.
+    pub timeouts: u64,
+    /// When the first of its data was given to a device, ns since the start of the recording.
+    pub from_ns: i64,
+    /// Until when none of it is known to have been acknowledged.
+    pub to_ns: i64,
+    /// Other such connections.
+    pub others: u64,
+    /// Its first segment.
+    pub first: Option<Id>,
+}
+
+/// The one that waited longest.
+pub(super) fn unacked(facts: &Facts) -> Option<Unacked> {
+    if !facts.capture.recorded(ACKS) || !facts.capture.recorded(STATES) {
+        return None;
+    }
+    let mut timeouts: FxHashMap<ConnectionId, u64> = FxHashMap::default();
+    for r in facts.retransmits.iter().filter(|r| r.class == RetransmitClass::Rto) {
+        if let Some(c) = r.connection {
+            *timeouts.entry(c).or_insert(0) += 1;
+        }
+    }
+    timeouts.retain(|_, n| *n >= TIMEOUTS);
+    let mut rows: FxHashMap<ConnectionId, Vec<&TxRow>> = FxHashMap::default();
+    let mut not: FxHashSet<ConnectionId> = FxHashSet::default();
+    for r in facts.tx.iter().filter(|r| r.kind == TxKind::Tcp) {
+        let Some(c) = r.connection.filter(|c| timeouts.contains_key(c)) else {
+            continue;
+        };
+        let known = !matches!(r.censored, Some(Censored::Start | Censored::Loss));
+        match r.end {
+            TxEnd::Open if known => rows.entry(c).or_default().push(r),
+            TxEnd::Dropped => {}
+            _ => {
+                not.insert(c);
+            }
+        }
+    }
+    rows.retain(|c, _| !not.contains(c));
+    let start = facts.capture.start_ns.unwrap_or(0);
+    let each = rows.iter().filter_map(|(c, rows)| {
+        let first = rows.iter().min_by_key(|r| (r.t_sched_ns, r.skb_id))?;
+        let until = rows
+            .iter()
+            .filter_map(|r| Some(r.start_ns.saturating_add(r.at_least_ns?)));
+        let to = until.max()?;
+        Some(Unacked {
+            connection: c.0,
+            label: facts.connections.get(c.0 as usize).map_or_else(String::new, label),
+            timeouts: timeouts.get(c).copied().unwrap_or(0),
+            from_ns: first.t_sched_ns.saturating_sub(start),
+            to_ns: to.saturating_sub(start),
+            others: 0,
+            first: Some(Id::new(Kind::Tx, first.skb_id.0)),
+        })
+    });
+    let all: Vec<Unacked> = each.collect();
+    let others = all.len().saturating_sub(1) as u64;
+    let longest = all
+        .into_iter()
+        .max_by_key(|u| (u.to_ns.saturating_sub(u.from_ns), std::cmp::Reverse(u.connection)))?;
+    Some(Unacked { others, ..longest })
+}
+
+#[cfg(test)]
+mod tests;
