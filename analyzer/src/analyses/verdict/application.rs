@@ -13,7 +13,7 @@ use super::place::place_words;
 use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{by_server, causes, larger, most_of_it, no_network, of_one, of_threads, served_late};
 use super::waker::names_a_hold;
-use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone};
+use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone, slow_ones};
 use crate::analyses::application::{Answered, Application, Awaited};
 use crate::stat::Distribution;
 
@@ -264,12 +264,23 @@ fn of_answers(a: &Application) -> String {
     if let Some(said) = of_one(a) {
         return said;
     }
+    let head = format!(
+        "answers{} took p50 {}, max {}{}",
+        of_whom(a),
+        or_dash(c.response.p50_ns),
+        or_dash(c.response.max_ns),
+        when_slow(a),
+    );
+    if let Some(each) = slow_ones::each(a, c.slowest) {
+        return format!("{head}{each}{}", stood_still(a));
+    }
     let way = c.slowest_there_ns.saturating_add(c.slowest_back_ns);
     let whole = way.saturating_add(c.slowest_peer_ns).max(1) as f64;
     let share = |ns: i64| ns as f64 / whole * 100.0;
     let (there, back, theirs) = (c.slowest_there_ns, c.slowest_back_ns, c.slowest_peer_ns);
     // The slowest of all may be one whose server's part is not known.
     let of = match c.response.n.saturating_sub(c.paired) {
+        0 if when_slow(a).is_empty() => format!("of the time of the slowest 1 % ({})", c.slowest),
         0 => "of the slow ones' time".to_owned(),
         n => format!("of the time of the slowest whose server's part is known (not of {n} others)"),
     };
@@ -285,14 +296,7 @@ fn of_answers(a: &Application) -> String {
         let place = place_words(c.slowest_place.as_ref());
         format!("{:.1} % {of} on the way back{place}", share(back))
     };
-    format!(
-        "answers{} took p50 {}, max {}{}, {whose}{}",
-        of_whom(a),
-        or_dash(c.response.p50_ns),
-        or_dash(c.response.max_ns),
-        when_slow(a),
-        stood_still(a),
-    )
+    format!("{head}, {whose}{}", stood_still(a))
 }
 
 /// Both ends are.

@@ -85,6 +85,7 @@ mod resets;
 mod sent;
 mod sentences;
 mod softirqs;
+mod slow_ones;
 mod spells;
 #[cfg(test)]
 mod tests;

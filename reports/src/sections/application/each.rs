@@ -73,7 +73,7 @@ fn servers(of: &[Server]) -> Table {
             Column::text("its threads then"),
         ],
         rows: of.iter().map(row).collect(),
-        note: Some("Request sent to the last byte of the answer readable. Over p50: by how much the answers that took longer than their median did, added up. Busy: share of the time in which at least one request was under way. Slow: three times the p50 and 1 ms more; where none is, the slowest 1 %. Most time first.".into()),
+        note: Some("Request sent to the last byte of the answer readable. Over p50: by how much the answers that took longer than their median did, added up. Busy: share of the time in which at least one request was under way. Slow: three times the p50, and 1 ms over it, or longer; of these in one place the longest that have nine tenths of their time over the p50, and those that took half as long as the shortest of these or longer; where fewer have three quarters of it and the next took a quarter as long at most, these alone; where none is slow, the slowest 1 %. Most time first.".into()),
     }
 }
 
