@@ -20,12 +20,14 @@ use crate::facts::Facts;
 
 mod backlogs;
 mod lossy;
+mod needless;
 mod sawtooth;
 #[cfg(test)]
 mod tests;
 
 pub use backlogs::Backlog;
 pub use lossy::{LossyHost, LossyHosts};
+pub(crate) use needless::all_needless;
 pub use sawtooth::{Reduction, Sawtooth, Segment};
 
 /// Shortest silence that breaks a line, ns.
@@ -257,10 +259,7 @@ pub fn answer(facts: &Facts) -> Outcome<Tcp> {
         left_behind: left.len() as u64,
         lossy_hosts: lossy::lossy(facts, &left),
         timeouts_counted: risen(&facts.counters, "TcpExtTCPTimeouts"),
-        needless: risen_at_least(&facts.counters, &["TcpExtTCPDSACKRecv"]).map(|told| {
-            let dubious = risen_at_least(&facts.counters, &["TcpExtTCPDSACKIgnoredDubious"]);
-            told.saturating_sub(dubious.unwrap_or(0))
-        }),
+        needless: needless::needless(facts),
         reordered: risen_at_least(&facts.counters, &REORDERED).unwrap_or(0),
         sawtooths,
         backlogs: backlogs::backlogs(facts),

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use crate::Confidence;
+use crate::analyses::tcp::all_needless;
 use crate::analyses::units::Units;
 use crate::analyses::waits::StageTimes;
 use crate::analyses::{Outcome, not_recorded, reasons};
@@ -141,6 +142,9 @@ pub struct Transmit {
     pub vanished: Option<Vanished>,
     /// The peer of whom no large segment was acknowledged, while small ones were; inferred.
     pub black_hole: Option<BlackHole>,
+    /// All that was sent again was sent without need: the time until then was no wait for a loss to be repaired.
+    #[serde(skip)]
+    pub needless: bool,
     /// The connection of whose data nothing was acknowledged, though it was sent again.
     #[serde(skip)]
     pub unacked: Option<Unacked>,
@@ -203,6 +207,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         initial,
         clamped,
     } = senders::senders(facts);
+    let needless = all_needless(facts);
     let mut recovery: BTreeMap<RetransmitClass, Vec<(i64, SkbId)>> = BTreeMap::new();
     let mut starts: BTreeMap<TxStart, u64> = BTreeMap::new();
     for r in units.rows() {
@@ -233,12 +238,14 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         vanished: vanished::vanished(facts),
         black_hole: black_hole::black_hole(facts),
         unacked: unacked::unacked(facts),
+        needless,
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),
         stages: units.stages(),
         unattributed: units.unattributed(),
         held: units.times("held", waits, |r| {
-            let waits = Stage::ALL.into_iter().filter(|s| s.holds()).filter_map(|s| r.stage(s));
+            let holds = |s: &Stage| s.holds() && !(needless && *s == Stage::Recovery);
+            let waits = Stage::ALL.into_iter().filter(holds).filter_map(|s| r.stage(s));
             Some(waits.fold(0i64, i64::saturating_add))
         }),
         peer: peer::peer_part(facts, units.rows()),

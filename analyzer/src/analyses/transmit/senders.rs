@@ -15,6 +15,7 @@ use super::restarts::{self, Around, Restarts};
 use super::small::{self, Small};
 use super::unscaled::{self, Unscaled};
 use super::worst;
+use crate::analyses::tcp::all_needless;
 use crate::analyses::units::Unit;
 use crate::analyses::waits::{Top, top};
 use crate::explain::Id;
@@ -161,12 +162,12 @@ pub(super) fn senders(facts: &Facts) -> Senders {
         }
     }
     let (around, births, reductions) = (Around::of(facts), Births::of(facts), Reductions::of(facts));
-    let readers = Readers::of(facts);
+    let (readers, needless) = (Readers::of(facts), all_needless(facts));
     let kept = all.into_par_iter().map(|of| {
         let (samples, rows) = (samples.get(&of.0).map_or(&[][..], Vec::as_slice), of.1.clone());
         let mut s = Sender {
             flight: Flight::of(samples),
-            ..sender(facts, of)
+            ..sender(facts, of, needless)
         };
         s.unscaled = unscaled::unscaled(facts, &s, samples, &readers);
         s.restarts = restarts::restarts(facts, s.connection, (&rows, samples), &around);
@@ -219,7 +220,8 @@ fn by_connection(facts: &Facts) -> Vec<Rows<'_>> {
     all
 }
 
-fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
+/// `needless`: what was sent again had arrived, and no wait until then held anything.
+fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>, needless: bool) -> Sender {
     let row = facts.connections.get(connection as usize);
     // By stage: of all segments, and of the acknowledged ones.
     let (mut every, mut acked) = ([0i64; STAGES], [0i64; STAGES]);
@@ -236,16 +238,23 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
     }
     // Rows alone (of no reconstruction) say less: waits of segments, which overlap.
     let spent = facts.spent.get(&ConnectionId(connection));
-    let held = || Stage::ALL.into_iter().zip(acked).filter(|s| s.0.holds());
+    let counts = |s: &Stage| s.holds() && !(needless && *s == Stage::Recovery);
+    let held = || Stage::ALL.into_iter().zip(acked).filter(|s| counts(&s.0));
     let most = held().rev().max_by_key(|s| s.1);
+    let mut limiters = spent.map_or_else(|| limiters(every), Spent::shares);
+    limiters.retain(|(by, _)| !(needless && *by == Stage::Recovery.name()));
     let held_by = match spent {
-        Some(spent) => spent.shares().first().map(|s| s.0),
+        Some(_) => limiters.first().map(|s| s.0),
         None => most.filter(|s| s.1 > 0).map(|s| s.0.name()),
     };
     let arrived = rows.iter().filter(|r| r.end == TxEnd::Acked).count() as u64;
     let busy = spent.map(|s| s.busy_ns).filter(|ns| *ns > 0);
+    let in_vain = |s: &Spent| if needless { s.of(Stage::Recovery) } else { 0 };
     Sender {
-        held_ns: spent.map_or_else(|| held().fold(0i64, |sum, s| sum.saturating_add(s.1)), |s| s.held_ns()),
+        held_ns: spent.map_or_else(
+            || held().fold(0i64, |sum, s| sum.saturating_add(s.1)),
+            |s| s.held_ns().saturating_sub(in_vain(s)),
+        ),
         held_by,
         mbit_per_s: busy.filter(|_| arrived > 0).map(|ns| bytes as f64 * 8e3 / ns as f64),
         flight: None,
@@ -256,7 +265,7 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>) -> Sender {
         bytes,
         retransmits,
         top: top(whole),
-        limiters: spent.map_or_else(|| limiters(every), Spent::shares),
+        limiters,
         rtt: times(&rtts),
         unscaled: None,
         restarts: None,

@@ -200,8 +200,9 @@ fn slowest(t: &Transmit, connections: &[Group]) -> String {
         .filter(|g| g.n >= SEGMENTS && Some(&g.name) != most.as_ref());
     // That the other side answers late is said of all.
     let held = many.filter(|g| {
+        let counts = |s: &&Stage| s.holds() && !(t.needless && **s == Stage::Recovery);
         g.top
-            .is_some_and(|(stage, _)| Stage::ALL.iter().any(|s| s.name() == stage && s.holds()))
+            .is_some_and(|(stage, _)| Stage::ALL.iter().filter(counts).any(|s| s.name() == stage))
     });
     let slow = held.filter(|g| g.p99_ns.is_some_and(|ns| ns >= SENDER_NOTICE_NS));
     let worst = slow.max_by_key(|g| (g.p99_ns, std::cmp::Reverse(&g.name)));
