@@ -13,6 +13,7 @@ use crate::reconstruct::tcp::tables::RetransmitClass;
 use crate::tests::sample as open;
 
 mod kinds;
+mod not_known;
 
 /// (CPU, byte of the chunk in the file, offset in it) of every record, with its time and event id: read without the
 /// explainer or the merge.

@@ -48,11 +48,18 @@ impl Story<'_, '_> {
         let f = self.facts;
         let c = f.connections.get(n)?;
         let id = ConnectionId(n as u32);
+        // Only samples tell how many, as in the view.
+        let bytes = match c.samples {
+            0 => "bytes in and out not known, as no tcp_probe told of it".to_owned(),
+            _ => format!(
+                "{} in, {} out",
+                counted(c.bytes_in, "byte", "bytes"),
+                counted(c.bytes_out, "byte", "bytes")
+            ),
+        };
         self.summary = format!(
-            "TCP socket {}: {} in, {} out, {}, {}; confidence {}.",
+            "TCP socket {}: {bytes}, {}, {}; confidence {}.",
             crate::analyses::tcp::label(c),
-            counted(c.bytes_in, "byte", "bytes"),
-            counted(c.bytes_out, "byte", "bytes"),
             c.retransmits.map_or_else(
                 || "retransmissions not recorded".into(),
                 |calls| crate::analyses::tcp::sent_again(
