@@ -7,6 +7,19 @@ pub fn clauses(text: &str) -> Vec<&str> {
     marked(text).into_iter().map(|(_, part)| part).collect()
 }
 
+/// Sentences, split outside parentheses likewise; `; ` parts none of them.
+#[must_use]
+pub fn sentences(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = vec![];
+    for (mark, part) in marked(text) {
+        match all.last_mut().filter(|_| mark == ';') {
+            Some(last) => *last = format!("{last}; {part}"),
+            None => all.push(part.to_owned()),
+        }
+    }
+    all
+}
+
 /// The same, each with how far it stands in: 0 the first of all, 1 the others of its sentence and the first of each sentence behind it, 2 the others of these.
 #[must_use]
 pub fn nested(text: &str) -> Vec<(usize, &str)> {
@@ -156,6 +169,19 @@ mod tests {
         assert_eq!(clauses("One."), ["One."]);
         assert_eq!(clauses(""), [""; 0]);
         assert_eq!(clauses(";) a; µs;"), [";) a", "µs;"]);
+    }
+
+    #[test]
+    fn sentences_keep_their_clauses() {
+        let of = sentences("3 of 3 had no answer (a. B); all lie in 10.0.0.1:53. 4 came twice: so; and so");
+        assert_eq!(
+            of,
+            [
+                "3 of 3 had no answer (a. B); all lie in 10.0.0.1:53",
+                "4 came twice: so; and so"
+            ]
+        );
+        assert_eq!(sentences(""), [""; 0]);
     }
 
     #[test]

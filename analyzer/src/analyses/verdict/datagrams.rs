@@ -4,7 +4,7 @@ mod ceased;
 mod silent;
 
 use super::evidence::from;
-use super::sentences::{capital, counted, duration, moment, or_dash};
+use super::sentences::{apart, capital, counted, duration, moment, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Partly, port_of_any};
@@ -369,6 +369,7 @@ pub(super) fn headline(d: &Datagrams, answers: Option<&Application>) -> String {
     let said = said.chain(d.lost.first().map(lost::what));
     let partly = d.partly.as_ref().map(asked_alone::partly);
     let said = said.chain(asked_alone::words(d)).chain(partly).chain(vain);
-    let said: Vec<String> = said.chain(questions::late(d)).chain(copied).collect();
-    said.join("; ")
+    let said: Vec<String> = said.chain(questions::late(d)).collect();
+    // What came twice is no effect of what had no answer.
+    apart([said.join("; "), copied.unwrap_or_default()])
 }

@@ -31,6 +31,9 @@ pub struct Line {
     /// The headline begins with a cause that has a name: it stands before others of its tone.
     #[serde(skip)]
     pub names_cause: bool,
+    /// Neither good nor bad, where its tone is `ok`: nothing of that kind happened, or nothing is judged of what did.
+    #[serde(skip)]
+    pub neutral: bool,
     /// The subject of the line that says why: what this one says became of the very connections that lost packets there (inferred).
     pub follows: Option<&'static str>,
 }
@@ -50,6 +53,7 @@ impl Line {
             headline,
             minor: false,
             names_cause: false,
+            neutral: false,
             follows: None,
         }
     }

@@ -68,6 +68,7 @@ mod named;
 mod naps;
 mod nature;
 mod neighbours;
+mod neutral;
 mod one;
 mod one_line;
 mod opens;
@@ -351,18 +352,16 @@ pub fn answer(
     }
     let top = receive.findings().and_then(received::top_stage);
     let lines = echo::without_echo(lines, receive.findings(), top);
-    follows::follows(
-        lines,
-        &follows::Of {
-            drops: drops.findings(),
-            opens: opens.findings(),
-            udp: udp.findings(),
-            application: application.findings(),
-            receive: receive.findings(),
-            transmit: transmit.findings(),
-            tcp: tcp.findings(),
-        },
-    )
+    let of = follows::Of {
+        drops: drops.findings(),
+        opens: opens.findings(),
+        udp: udp.findings(),
+        application: application.findings(),
+        receive: receive.findings(),
+        transmit: transmit.findings(),
+        tcp: tcp.findings(),
+    };
+    neutral::marked(follows::follows(lines, &of), &of, cpus.findings())
 }
 
 /// Only what is worth a look or wrong is said there.

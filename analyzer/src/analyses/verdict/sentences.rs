@@ -100,6 +100,13 @@ pub(super) fn first_words(sentence: &str) -> String {
     }
 }
 
+/// Things of a headline of which none is an effect of another: each is a sentence, and a bullet of its own on the head of a page.
+pub(super) fn apart(of: impl IntoIterator<Item = String>) -> String {
+    let mut all = of.into_iter().filter(|s| !s.is_empty());
+    let first = all.next().unwrap_or_default();
+    all.fold(first, |said, next| format!("{said}. {}", capital(&next)))
+}
+
 /// With a capital.
 pub(crate) fn capital(words: &str) -> String {
     let mut letters = words.chars();

@@ -12,6 +12,7 @@ mod well;
 
 use netmortem_analyzer::analyses::verdict::{Line, Tone, order};
 
+use crate::clauses::sentences;
 use crate::document::{Block, Finding, Findings, Section, Severity, Strip};
 use crate::sections::Input;
 use crate::sections::quality::told;
@@ -33,7 +34,11 @@ pub fn section(input: &Input<'_>) -> Section {
         .collect();
     let strip = |line: &Line| {
         Block::Strip(Strip {
-            severity: severity(line.tone),
+            severity: if line.neutral {
+                Severity::Info
+            } else {
+                severity(line.tone)
+            },
             sentence: again::in_few(&line.sentence, &said).into(),
             detail: None,
             see: see(line.subject),
@@ -95,10 +100,14 @@ fn findings(verdict: &[Line], well: Option<&str>) -> Vec<Block> {
             title: titled(tone, well).into(),
             said: said
                 .iter()
-                .map(|(line, so)| Finding {
-                    text: line.headline.as_str().into(),
-                    see: see(line.subject),
-                    so: so.iter().map(|line| words(line)).collect(),
+                .flat_map(|(line, so)| {
+                    let of = |(nth, text): (usize, String)| Finding {
+                        text: text.into(),
+                        see: see(line.subject),
+                        so: so.iter().filter(|_| nth == 0).map(|line| words(line)).collect(),
+                    };
+                    // What is no effect of what stands before it has a bullet of its own.
+                    sentences(&line.headline).into_iter().enumerate().map(of)
                 })
                 .collect(),
             more,

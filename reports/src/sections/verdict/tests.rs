@@ -17,6 +17,7 @@ fn built(tones: &[Tone]) -> Section {
             },
             minor: false,
             names_cause: false,
+            neutral: false,
             follows: None,
         })
         .collect();
@@ -55,6 +56,7 @@ fn what_nobody_waited_for_is_said_last() {
             headline: words.into(),
             minor,
             names_cause: false,
+            neutral: false,
             follows: None,
         })
         .into();
@@ -240,6 +242,7 @@ fn a_cause_that_has_a_name_stands_before_others_of_its_colour() {
         headline: words.to_owned(),
         minor,
         names_cause,
+        neutral: false,
         follows: None,
     };
     let verdict = [
@@ -272,6 +275,7 @@ fn what_followed_of_a_finding_stands_under_it() {
         headline: words.to_owned(),
         minor: false,
         names_cause: false,
+        neutral: false,
         follows,
     };
     let of_drops = Some("drops");
@@ -330,6 +334,7 @@ fn only_what_is_above_is_named_below() {
             headline: words(n),
             minor: false,
             names_cause: false,
+            neutral: false,
             follows: None,
         })
         .collect();
@@ -343,4 +348,50 @@ fn only_what_is_above_is_named_below() {
     });
     let above: Vec<bool> = strips.map(|s| s.ends_with("… (above)")).collect();
     assert_eq!(above, [true, true, true, false]);
+}
+
+/// What is no effect of what stands before it in a line has a bullet of its own, and what followed stands under the first.
+#[test]
+fn each_sentence_of_a_headline_has_its_bullet() {
+    let line = |subject, follows, words: &str| Line {
+        subject,
+        tone: Tone::Bad,
+        sentence: "A sentence.".to_owned(),
+        headline: words.to_owned(),
+        minor: false,
+        names_cause: false,
+        neutral: false,
+        follows,
+    };
+    let verdict = [
+        line("drops", None, "3 had no answer; all lie unread. 4 came twice: copies"),
+        line("tcp", Some("drops"), "sent again"),
+    ];
+    let parts = findings(&verdict, None);
+    let [Block::Findings(parts)] = parts.as_slice() else {
+        panic!("{parts:?}")
+    };
+    let of: Vec<_> = parts[0].said.iter().map(|f| (f.text.as_str(), f.so.len())).collect();
+    assert_eq!(
+        of,
+        [("3 had no answer; all lie unread", 1), ("4 came twice: copies", 0)]
+    );
+    // Neither good nor bad.
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    answers.verdict = vec![Line {
+        tone: Tone::Ok,
+        neutral: true,
+        headline: String::new(),
+        ..line("datagrams", None, "")
+    }];
+    let of = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    let shown = of.blocks.iter().find_map(|block| match block {
+        Block::Strip(strip) if strip.sentence.as_str() == "A sentence." => Some(strip.severity),
+        _ => None,
+    });
+    assert_eq!(shown, Some(Severity::Info));
 }

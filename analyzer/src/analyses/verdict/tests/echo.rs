@@ -13,6 +13,7 @@ fn line(subject: &'static str, headline: &str) -> Line {
         headline: headline.into(),
         minor: false,
         names_cause: false,
+        neutral: false,
         follows: None,
     }
 }

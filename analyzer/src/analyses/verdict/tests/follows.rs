@@ -66,6 +66,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
         headline: headline.into(),
         minor: false,
         names_cause,
+        neutral: false,
         follows: None,
     };
     let follows = |headline: &str, cause: bool| {

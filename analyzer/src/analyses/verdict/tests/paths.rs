@@ -101,6 +101,7 @@ fn it_stands_in_place_of_what_is_not_in_the_recording() {
         headline: headline.into(),
         minor: false,
         names_cause: false,
+        neutral: false,
         follows: None,
     };
     let weak = format!("Answers came p50 3 ms; {NOT_RECORDED}, the fastest round trip took 2.50 ms.");

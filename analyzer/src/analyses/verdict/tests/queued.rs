@@ -31,6 +31,7 @@ fn line(change: impl Fn(&mut crate::analyses::application::Slow)) -> Line {
         headline: "and else".into(),
         minor: true,
         names_cause: false,
+        neutral: false,
         follows: None,
     };
     queued::first(line, Some(&a))

@@ -21,6 +21,7 @@ fn line(subject: &'static str, tone: Tone, sentence: &str) -> Line {
         },
         minor: false,
         names_cause: false,
+        neutral: false,
         follows: None,
     }
 }
