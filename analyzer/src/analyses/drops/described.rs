@@ -11,8 +11,8 @@ use super::group::Group;
 use super::reasons;
 use super::{
     NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, cut, damaged, ends, finds_rate, flood,
-    forgotten, full, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs, rerouted,
-    same_mac, sizes, steady, text, unmapped, unresolved, untranslated, whose,
+    forgotten, full, given_up, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs,
+    rerouted, same_mac, sizes, steady, text, unmapped, unresolved, untranslated, whose,
 };
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -191,6 +191,7 @@ impl Described<'_> {
         group.inside = inside::inside(facts, &rows);
         group.unresolved = unresolved::unresolved(facts, &group.reason, &rows);
         group.receiver = receiver::receiver(facts, &rows);
+        group.given_up = given_up::given_up(facts, &rows);
         if let Some(nobodys) = self.nobodys(group) {
             let aside = self.aside.get_or_insert_with(|| Asides::of(facts));
             let n = rows.iter().filter(|r| nobodys(aside, r)).count() as u64;

@@ -122,6 +122,9 @@ pub struct Group {
     pub checks: u64,
     /// Of them, SYNs of attempts beside work that goes well, of scans and checks, FINs of connections that are not known to have sent anything else, and datagrams of threads that waited for no answer; inferred; only of the first groups of lost packets of programs.
     pub aside: u64,
+    /// SYNs of attempts that were given up after a wait; only of the first groups of lost packets of programs.
+    #[serde(skip)]
+    pub given_up: u64,
     /// Of a socket that had no room: datagrams of threads that waited for no answer; only of the first groups of lost packets of programs.
     #[serde(skip)]
     pub one_way: u64,

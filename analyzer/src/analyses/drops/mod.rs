@@ -25,6 +25,7 @@ mod flood;
 mod forgotten;
 mod fragments;
 mod full;
+mod given_up;
 mod group;
 mod hurt;
 mod incast;

@@ -96,7 +96,12 @@ pub(super) fn what(f: &Failed) -> String {
                 was(f.attempts)
             )
         }
-        "given_up" if early => format!("{of} {} given up by the program after {longest}", was(f.attempts)),
+        // That of none an answer came is known where all their SYNs were dropped here.
+        "given_up" if early => format!(
+            "{of} {}{} given up by the program after {longest}",
+            if met(f) { "had no answer and " } else { "" },
+            was(f.attempts)
+        ),
         "refused" => {
             let since = f.unheard.as_ref().map_or_else(|| since_when(f), listens::unheard);
             format!("{of} {} refused{since}", was(f.attempts))
@@ -224,6 +229,11 @@ fn taken(t: &Twice) -> String {
         t.before,
         from(t.first)
     )
+}
+
+/// Each met a drop of this host, at an end where a socket listens: told, whoever waited.
+pub(super) fn met(f: &Failed) -> bool {
+    f.listens && f.shut.as_ref().is_some_and(|s| s.attempts >= f.attempts)
 }
 
 /// What became of them has a name, and they are no few beside others that have none.

@@ -337,9 +337,16 @@ fn within(groups: &[Group]) -> Option<(i64, i64)> {
         .zip(all.iter().map(|(_, to)| *to).max())
 }
 
-/// `; nobody is known to miss 187 more: 105 for NETFILTER_DROP at nft_do_chain on srv, ...`
+/// `; nobody is known to miss 187 more: 105 for NETFILTER_DROP at nft_do_chain on srv, ...`; what a program waited for and gave up it did miss.
 fn more(d: &Drops) -> String {
-    let all = unmissed(d);
+    let part = |g: &Group, count: u64| Group { count, ..g.clone() };
+    let mut all = unmissed(d);
+    let waited: Vec<Group> = (all.iter().filter(|g| g.given_up > 0))
+        .map(|g| part(g, g.given_up))
+        .collect();
+    all.iter_mut()
+        .for_each(|g| g.count = g.count.saturating_sub(g.given_up));
+    all.retain(|g| g.count > 0);
     // Nobody waits for what a full socket refused; who reads it lacks that.
     let (lacked, of): (Vec<Group>, Vec<Group>) = all.into_iter().partition(|g| g.reason == SOCKET_FULL);
     let rules = d.unmissed.as_ref().map(|u| {
@@ -350,7 +357,9 @@ fn more(d: &Drops) -> String {
         };
         format!(" (of what a rule dropped: {but}{})", ways::unmissed(u))
     });
+    let why = " (SYNs of attempts that were given up after a wait, see opens)";
     let said = [
+        ("so were", waited, why.to_owned()),
         ("nobody is known to miss", of, rules.unwrap_or_default()),
         (
             "who reads there lacks, though nobody is known to have waited,",

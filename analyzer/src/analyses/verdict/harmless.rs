@@ -154,9 +154,16 @@ pub(super) fn unmissed(d: &Drops) -> Vec<Group> {
         };
         g.count.saturating_sub(missed)
     };
+    let given_up = |g: &Group| {
+        let missed = g.missed.as_deref().filter(|part| !noise(g) && !noise(part));
+        g.given_up
+            .saturating_sub(missed.map_or(0, |part| part.given_up))
+            .min(rest(g))
+    };
     // Without what is long: their number, place and device are told.
     let of = d.lost_groups().map(|g| Group {
         count: rest(g),
+        given_up: given_up(g),
         reason: g.reason.clone(),
         reason_inferred: g.reason_inferred,
         location: g.location.clone(),

@@ -3,7 +3,7 @@
 use super::attempts::{self, nobodys, scan, unmeant, what};
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
-use super::sentences::{capital, counted, duration, or_dash};
+use super::sentences::{apart, capital, counted, duration, or_dash};
 use super::{SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
 use crate::analyses::opens::{Failed, Opens};
 
@@ -111,7 +111,17 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     // What somebody may have missed stands before noise, however much of that is there.
     let mut listed: Vec<&Failed> = others().collect();
     listed.sort_by_key(|f| (!unmeant(f), nobodys(f), !attempts::named(f, &o.failed)));
+    // Behind the first ones, of those that met a drop of this host the one with most.
+    if let Some(at) = (listed.iter().skip(NAMED)).position(|f| f.end == "given_up" && attempts::met(f)) {
+        let met = listed.remove(NAMED + at);
+        listed.insert(NAMED, met);
+    }
+    let n = match listed.get(NAMED) {
+        Some(f) if f.end == "given_up" && attempts::met(f) => NAMED + 1,
+        _ => NAMED,
+    };
     let failures = named(
+        n,
         listed
             .into_iter()
             .map(|f| (format!("{}{}", what(f), from(f.first)), f.attempts)),
@@ -128,6 +138,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let complete = ended::complete(o);
     let quiet = complete.as_ref().map_or(0, |c| c.1);
     let resets = named(
+        NAMED,
         told.filter_map(|r| Some((format!("{}{}", reset(r)?, from(r.first)), r.resets)))
             .chain(closed_before(o)),
         (o.received.unwrap_or(0).saturating_sub(quiet)).saturating_add(sent),
@@ -180,9 +191,9 @@ pub(super) fn names_cause(o: &Opens, drops: bool) -> bool {
     !causes(o).is_empty() || first() || o.delayed > 0 && o.paws_timewait.is_some() && slow(o)
 }
 
-/// The first of them, and how many more there are.
-fn named(of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, &str)) -> Vec<String> {
-    let first: Vec<(String, u64)> = of.take(NAMED).collect();
+/// The first `n` of them, and how many more there are.
+fn named(n: usize, of: impl Iterator<Item = (String, u64)>, all: u64, (one, many): (&str, &str)) -> Vec<String> {
+    let first: Vec<(String, u64)> = of.take(n).collect();
     let more = all.saturating_sub(first.iter().map(|f| f.1).sum());
     let mut said: Vec<String> = first.into_iter().map(|f| f.0).collect();
     if more > 0 && !said.is_empty() {
@@ -204,6 +215,13 @@ pub(super) fn noise(o: &Opens) -> bool {
     failed.all(nobodys) && !o.failed.is_empty() && causes(o).is_empty() && !slow(o) && !o.resets.iter().any(not_by_peer)
 }
 
+/// Where the slowest was opened to, where that is another end than the one of attempts that never left this host for want of a port: nothing of these slowed it.
+fn slow_elsewhere<'o>(o: &'o Opens, worst: Option<&Failed>) -> Option<&'o str> {
+    let failed = worst.filter(|f| f.end == "no_port" && unmeant(f))?;
+    let slowest = o.slowest.iter().find(|s| s.id.is_some() && s.id == o.setup_worst)?;
+    (slow(o) && causes(o).is_empty() && slowest.to != failed.to).then_some(slowest.to.as_str())
+}
+
 /// What is worth a look, for the head of the page: what went wrong, else what was slow.
 pub(super) fn headline(o: &Opens) -> String {
     let others = || o.failed.iter().filter(|f| !instead::told(o, f));
@@ -214,9 +232,11 @@ pub(super) fn headline(o: &Opens) -> String {
     let worst = worst.or(named().find(|f| !nobodys(f))).or(named().next());
     let between = o.resets.iter().find(|r| not_by_peer(r));
     let received = o.resets.iter().find(|r| r.received && !r.complete);
+    let elsewhere = slow_elsewhere(o, worst);
     let slow = slow(o).then(|| {
         let again = delayed(o).map_or_else(String::new, |d| format!(", {d}"));
-        format!("connections took up to {} to open{again}", or_dash(o.setup.max_ns))
+        let to = elsewhere.map_or_else(String::new, |to| format!(" (the slowest to {to})"));
+        format!("connections took up to {} to open{again}{to}", or_dash(o.setup.max_ns))
     });
     let first = match (worst.filter(|f| unmeant(f)), between) {
         (Some(f), _) => Some(what(f)),
@@ -229,7 +249,11 @@ pub(super) fn headline(o: &Opens) -> String {
     let refused = others().find(|f| f.end == "refused" && !nobodys(f) && !told(f) && !again(f));
     let refused = refused.filter(|_| first.is_some()).map(what);
     let causes = causes(o).into_iter();
-    let said: Vec<String> = causes.chain(first).chain(refused).chain(slow).collect();
+    let mut said: Vec<String> = causes.chain(first).chain(refused).collect();
+    if let (Some(slow), Some(_)) = (&slow, elsewhere) {
+        return apart([said.join("; "), slow.clone()]);
+    }
+    said.extend(slow);
     if !said.is_empty() {
         return said.join("; ");
     }
