@@ -58,6 +58,9 @@ pub struct Cluster {
     /// A sysctl that the kernel's own list of settings tells, too.
     #[serde(skip)]
     pub settings: Vec<(Option<u64>, String)>,
+    /// What was changed in few words, each once: `route 10.99.0.0/16`, `net.ipv4.tcp_sack`.
+    #[serde(skip)]
+    pub kinds: Vec<String>,
 }
 
 impl Cluster {
@@ -124,6 +127,24 @@ fn sentences(rows: &[&ChangeRow]) -> Vec<String> {
     out
 }
 
+/// Each once, in order.
+fn kinds(rows: &[&ChangeRow]) -> Vec<String> {
+    let mut out: Vec<String> = vec![];
+    for row in rows {
+        let words = match row.what {
+            "sysctl" => row.of.clone(),
+            "link" => format!("device {}", row.of),
+            "rule" => format!("routing rule {}", row.of),
+            "ruleset" => "rules of nftables".to_owned(),
+            what => format!("{what} {}", row.of),
+        };
+        if !out.contains(&words) {
+            out.push(words);
+        }
+    }
+    out
+}
+
 /// Answers.
 pub fn answer(facts: &Facts) -> Changes {
     let all = &facts.announced;
@@ -186,6 +207,7 @@ pub fn answer(facts: &Facts) -> Changes {
                 ]
             }),
             effects: compared.unwrap_or_default(),
+            kinds: kinds(cluster),
             settings: settings
                 .map(|r| ((!r.host.is_empty()).then_some(r.netns), r.of.clone()))
                 .collect(),

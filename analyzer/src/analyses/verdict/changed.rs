@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::sentences::capital;
+use super::sentences::{capital, counted};
+use super::spells::listed_few;
 use super::{Line, Tone};
 use crate::analyses::changes::{Changes, Cluster};
 use crate::analyses::drops::Drops;
@@ -14,6 +15,8 @@ use crate::settings::changed::{Change, FORWARD};
 /// Times named, and changes at each.
 const NAMED: usize = 4;
 const EACH: usize = 3;
+/// Kinds of what is not named.
+const KINDS: usize = 8;
 /// Where they are listed.
 const LISTED: &str = "`show changes`";
 
@@ -58,7 +61,13 @@ fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
     let mut rest = vec![];
     let more = clusters.len().saturating_sub(NAMED) as u64 + changes.more;
     if more > 0 {
-        rest.push(format!("at {more} more time{}", if more == 1 { "" } else { "s" }));
+        let of = clusters.iter().skip(NAMED).flat_map(|c| c.kinds.iter().cloned());
+        let of: Vec<String> = of.collect();
+        let of = match of.is_empty() {
+            true => String::new(),
+            false => format!(" of {}", listed_few(&of, KINDS, ("other", "others"))),
+        };
+        rest.push(format!("changes at {}{of}", counted(more, "more time", "more times")));
     }
     if changes.passing > 0 {
         rest.push(format!(

@@ -85,8 +85,8 @@ mod replaced;
 mod resets;
 mod sent;
 mod sentences;
-mod softirqs;
 mod slow_ones;
+mod softirqs;
 mod spells;
 #[cfg(test)]
 mod tests;

@@ -147,6 +147,8 @@ fn who(r: &Receive, stage: &StageTimes) -> String {
         }
         _ => match named(&of) {
             had if had.is_empty() => had,
+            // All of it is no most.
+            had if had.ends_with(" in 100 %") && !had.contains(", ") => format!(" ({had} of it)"),
             had => format!(" (mostly {had} of it)"),
         },
     }

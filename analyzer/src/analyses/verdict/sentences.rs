@@ -170,15 +170,22 @@ pub(super) fn pick(s: &StageTimes, sure: bool) -> &Distribution {
 }
 
 pub(super) fn unknown(subject: &str, why: &[Reason]) -> String {
+    let of = match subject {
+        "opens" => "Connections".to_owned(),
+        "datagrams" => "UDP".to_owned(),
+        "application" => "Requests and answers".to_owned(),
+        "receive" => "The receive path".to_owned(),
+        "transmit" => "The transmit path".to_owned(),
+        "tcp" => "TCP".to_owned(),
+        "napi" => "Softirqs".to_owned(),
+        other => capital(other),
+    };
     let why: Vec<&str> = why.iter().map(|r| r.because.as_str()).collect();
     match why.split_first() {
         Some((first, rest)) if rest.len() > 1 => {
-            format!(
-                "No answer on {subject}, because {first}, and {} more reasons.",
-                rest.len()
-            )
+            format!("{of} not judged: {first}, and {} more reasons.", rest.len())
         }
-        _ => format!("No answer on {subject}, because {}.", why.join("; ")),
+        _ => format!("{of} not judged: {}.", why.join("; ")),
     }
 }
 
@@ -302,10 +309,11 @@ fn of_all(t: &Tcp) -> (Tone, String) {
         guessed => format!("; of these {guessed} guessed"),
     };
     let needless = t.mostly_needless().map_or_else(String::new, |n| {
-        let which = if n >= t.retransmit_segments {
-            "all".into()
-        } else {
-            n.to_string()
+        let one = t.retransmit_segments == 1;
+        let (which, who, it) = match n >= t.retransmit_segments {
+            true if one => (String::new(), "the peer", "it"),
+            true => ("all of them ".into(), "the peers", "them"),
+            false => (format!("{n} of them "), "the peers", "them"),
         };
         let why = match t.reordered {
             0 => "packets came late or in another order, or an ACK did not come".to_owned(),
@@ -314,7 +322,7 @@ fn of_all(t: &Tcp) -> (Tone, String) {
                 counted(n, "ACK", "ACKs")
             ),
         };
-        format!(", {which} of them without need (the peers had them already, by DSACK: {why}),")
+        format!(", {which}without need ({who} had {it} already, by DSACK: {why}),")
     });
     let refuted = t.refuted().map_or_else(String::new, |(classed, counted)| {
         format!("; the kernel counted {counted} timeouts, so not all {classed} of class rto were one")

@@ -12,6 +12,7 @@ mod paths;
 mod queued;
 mod quotas;
 mod requests;
+mod samples;
 mod tcp;
 mod turns;
 mod unseen;
@@ -70,7 +71,7 @@ fn always_nine_lines() {
     assert!(of(4).sentence.contains("sk_data_ready"), "{}", of(4).sentence);
     assert_eq!(
         of(6).sentence,
-        "No answer on drops, because skb:kfree_skb has no format in this capture."
+        "Drops not judged: skb:kfree_skb has no format in this capture."
     );
 }
 

@@ -22,7 +22,7 @@ fn stopped(g: &Group, l: &Lost) -> String {
     match each.as_slice() {
         [] => String::new(),
         [one] if g.reason == NO_ROUTE_IN => format!(", the route was gone once, for {one}"),
-        [one] => format!(", none of them went on for {one}"),
+        [one] => format!(", and for {one} none of them went on"),
         all if g.reason == NO_ROUTE_IN => {
             format!(", the route was gone {} times, for {}", all.len(), listed(all))
         }

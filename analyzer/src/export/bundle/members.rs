@@ -238,7 +238,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     };
     if let Some((from, to)) = change.window {
         m.notes.push(format!(
-            "{CUT}{source}: {} of {} events, {} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording, and counters of the host, which are of all of it, are not in it, but for readings of every second of this time and one on either side.",
+            "{CUT}{source}: {} of {} events, {} (clock {}); {} events before and {} after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording; of the counters of the host, which are of all of it, it has only the readings of every second of this time and one on either side.",
             done.events,
             done.all(),
             moments([from, to]),

@@ -85,6 +85,7 @@ fn a_harmful_change_has_the_command_that_compares_in_full() {
             late: false,
         }],
         settings: vec![],
+        kinds: vec![],
     };
     let said = |b, a, worse| in_full(&cluster(b, a, worse)).map(|t| t.to_string());
     let (b, a) = ((1, 2_000_000_999), (2_000_000_001, 9_000_500_000));

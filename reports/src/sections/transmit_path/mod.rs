@@ -96,8 +96,9 @@ fn rows(transmit: &Transmit) -> String {
     let mut said = match segments {
         0 => "No TCP segment with payload was sent.".to_owned(),
         _ => format!(
-            "{} with payload were sent (before GSO; retransmissions belong to the first transmission). Confidence: {}.",
+            "{} with payload {} sent (before GSO; retransmissions belong to the first transmission). Confidence: {}.",
             counted(segments, "TCP segment"),
+            if segments == 1 { "was" } else { "were" },
             of(&transmit.by_confidence)
         ),
     };

@@ -302,7 +302,7 @@ fn a_reader_held_off_an_idle_cpu() {
     );
     let behind = of("task", "stress", 100 * MS);
     assert!(
-        behind.ends_with("what passes in it (mostly stress in 100 % of it)."),
+        behind.ends_with("what passes in it (stress in 100 % of it)."),
         "{behind}"
     );
 }

@@ -97,7 +97,7 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
         of("IP_INNOROUTES", gone.clone())
             .contains("one in 6 exactly, the route was gone once, for 0.416 to 0.855 s, all")
     );
-    assert!(of("A", gone).contains(", none of them went on for 0.416 to 0.855 s, all"));
+    assert!(of("A", gone).contains(", and for 0.416 to 0.855 s none of them went on, all"));
     let fragments = Fragments {
         datagrams: 5,
         fragmented: 5,
