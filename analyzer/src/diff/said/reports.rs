@@ -52,12 +52,8 @@ impl Reports {
             new.map(said).collect()
         };
         let (wrong_b, wrong_a) = (wrong(&b), wrong(&a));
-        let mut out = alone(&wrong_a, &wrong_b, "A report of after, and not of before, calls wrong");
-        out.extend(alone(
-            &wrong_b,
-            &wrong_a,
-            "A report of before, and not of after, calls wrong",
-        ));
+        let mut out = alone(&wrong_a, &wrong_b, "New in AFTER");
+        out.extend(alone(&wrong_b, &wrong_a, "No more in AFTER"));
         out.truncate(MOST);
         let slow = a.iter().find(|l| l.subject == ANSWERS && l.tone == Tone::Notice);
         Reports {
