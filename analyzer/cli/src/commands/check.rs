@@ -9,6 +9,7 @@ use netmortem_analyzer::reconstruct::skew::{self, ClockError};
 use netmortem_formats::Capture;
 use netmortem_formats::join::joined_packets;
 use netmortem_formats::pcapng::{self, Tap};
+use netmortem_reports::format;
 
 use crate::args::Global;
 use crate::output::{self, clean, group_digits};
@@ -158,10 +159,9 @@ fn write_fit((info, taps): (&CaptureInfo, &[Tap]), color: bool, out: &mut dyn Wr
         ),
         (0, _, true) => yellow("no: there is no event in it", color),
         _ if !info.clock_is_ns => yellow("in part: its clock does not count ns, so no latency can be told", color),
-        (_, None, true) if !taps.iter().all(whole) => yellow(
-            "in part: no event was lost, but packets were, or cannot be read: see below",
-            color,
-        ),
+        (_, None, true) if !taps.iter().all(whole) => {
+            yellow("in part: no event was lost, but packets were, or cannot be read", color)
+        }
         (_, None, true) => green("yes: nothing was lost, and all of it was read", color),
         (_, Some(lost), true) => yellow(
             &format!("in part: {lost}; a report says what that leaves unknown"),
@@ -198,26 +198,26 @@ fn write(info: &CaptureInfo, clocks: Option<&ClockError>, color: bool, out: &mut
     };
     writeln!(out, "clock     {}{not_ns}", known(&info.clock))?;
     if let Some(c) = clocks {
-        writeln!(out, "skew      {}", c.sentence())?;
+        writeln!(out, "skew      {}", skew_line(c))?;
     }
-    writeln!(
-        out,
-        "duration  {:.6} s on {} CPUs",
-        info.duration_ns as f64 / 1e9,
-        info.cpus
-    )?;
+    let began = info.start_ns.zip(info.realtime_offset_ns);
+    match began.map(|(start, offset)| start.saturating_add(offset)) {
+        Some(unix_ns) => writeln!(out, "began     {}", format::utc(unix_ns))?,
+        None if info.total_events > 0 => writeln!(out, "began     not known: the file has no time of day")?,
+        None => {}
+    }
+    if info.total_events > 0 {
+        let (length, cpus) = (format::duration(info.duration_ns), info.cpus);
+        writeln!(out, "length    {length} on {cpus} CPUs")?;
+    }
     writeln!(out, "events    {}", group_digits(info.total_events))?;
     match losses(info) {
-        None if !info.complete => writeln!(out, "lost      {}", yellow("none seen, but a part is missing", color))?,
+        None if !info.complete => {
+            let what = "no event in what was read; what is missing of the file nobody can count";
+            writeln!(out, "lost      {}", yellow(what, color))?;
+        }
         None => writeln!(out, "lost      {}", green("none", color))?,
         Some(l) => writeln!(out, "lost      {}", yellow(&l, color))?,
-    }
-    if !info.complete {
-        writeln!(
-            out,
-            "file      {}",
-            yellow("cut or damaged: what is there was read, see below", color)
-        )?;
     }
     for p in &info.problems {
         writeln!(out, "problem   {}", clean(p))?;
@@ -259,6 +259,28 @@ fn write(info: &CaptureInfo, clocks: Option<&ClockError>, color: bool, out: &mut
         writeln!(out, "\ngaps: {}; `--json` lists them with their times", info.gaps.len())?;
     }
     Ok(())
+}
+
+/// How far the clocks of the CPUs are apart, in a line; the page says how that is known.
+fn skew_line(c: &ClockError) -> String {
+    let Some(error_ns) = c.error_ns else {
+        return "not known: no event on one CPU could be tied to its cause on another".into();
+    };
+    let apart = match c.bound_ns {
+        _ if !c.consistent => "no constant offsets between the CPUs' clocks explain all events".into(),
+        Some(ns) => format!("the CPUs' clocks are at most {} apart", format::duration(ns)),
+        None => "how far the CPUs' clocks are apart is not known".into(),
+    };
+    let pairs = group_digits(c.pairs);
+    let seen = match c.negative {
+        0 => format!("no effect came before its cause in {pairs} pairs on two CPUs"),
+        n => format!(
+            "{} effects of {pairs} came before their cause: intervals between CPUs may be wrong by {}",
+            group_digits(n),
+            format::duration(error_ns)
+        ),
+    };
+    format!("{apart}; {seen}")
 }
 
 /// Packets of each interface; nothing when there are none to tell of.
