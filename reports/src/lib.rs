@@ -28,7 +28,7 @@ pub use document::Document;
 pub use html::html;
 pub use markdown::markdown;
 pub use png::{encode_png, write_pngs};
-pub use text::{Colors, text};
+pub use text::{Colors, text, wrote};
 
 #[cfg(test)]
 extern crate self as netmortem_reports; // the gallery below is shared with an example

@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! args (clap) -> commands::<command>::run(options) -> Outcome | error -> exit code
-//! results: standard output, or the file named by -o; talk, progress and errors: standard error
+//! results: standard output, or the file named by -o (what was found is then summed up on standard output)
+//! talk, progress, names of files written and errors: standard error
 //! ```
 
 mod args;
@@ -15,6 +16,7 @@ mod memory;
 mod output;
 mod part;
 mod progress;
+mod said;
 mod terminal;
 mod times;
 

@@ -6,8 +6,11 @@
 
 mod changes;
 mod fleet;
+mod terminal;
 #[cfg(test)]
 mod tests;
+
+pub use terminal::terminal;
 
 use netmortem_analyzer::analyses::verdict::Tone;
 use netmortem_analyzer::fleet::{Fleet, SPARK_BINS, Stage, Summary};
@@ -22,7 +25,7 @@ use crate::sections::verdict::severity;
 /// Rows of the ranking; `index.json` has all.
 pub const MAX_ROWS: usize = 2_000;
 /// What is worst: characters that stand in a row unfolded.
-const WORST_CHARS: usize = 130;
+const WORST_CHARS: usize = 180;
 /// Names of files that are no recordings.
 const MAX_NAMES: usize = 50;
 
@@ -114,18 +117,8 @@ fn recordings(fleet: &Fleet, link: &dyn Fn(&str) -> Option<String>) -> Section {
 }
 
 fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
-    let unknown = s.verdict.iter().all(|l| l.tone == Tone::Unknown);
-    let worst = s.worst();
-    let tone = match worst {
-        Some(l) => severity(l.tone),
-        None if unknown => Severity::Unknown,
-        None => severity(Tone::Ok),
-    };
-    let what = match worst {
-        Some(l) => folded(&l.headline),
-        None if unknown => Cell::Text("nothing is known of it".into()),
-        None => Cell::Text("nothing wrong was found".into()),
-    };
+    let (tone, what) = worst(s);
+    let what = folded(what);
     let name = Text::name(&s.name);
     let host: Vec<&str> = [s.hostname.as_str(), s.kernel.as_str()]
         .into_iter()
@@ -168,16 +161,32 @@ fn row(s: &Summary, link: &dyn Fn(&str) -> Option<String>) -> Vec<Cell> {
     ]
 }
 
-/// The first step of a sentence, or as much of it as fits into a row; what follows is folded.
+/// What is worst of a recording, and how bad that is.
+fn worst(s: &Summary) -> (Severity, &str) {
+    match s.worst() {
+        Some(l) => (severity(l.tone), &l.headline),
+        None if s.verdict.iter().all(|l| l.tone == Tone::Unknown) => (Severity::Unknown, "nothing is known of it"),
+        None => (severity(Tone::Ok), "nothing wrong was found"),
+    }
+}
+
+/// The first step of a sentence, or as much of it as fits into a row; what follows is folded. A step that ends at a colon says
+/// nothing without the next.
 fn folded(sentence: &str) -> Cell {
-    let steps = steps(sentence);
+    let mut steps = steps(sentence);
+    if let [first, second, ..] = steps.as_slice()
+        && first.ends_with(':')
+    {
+        let both = format!("{first} {second}");
+        steps.splice(..2, [both]);
+    }
     let (first, rest) = steps
         .split_first()
         .map_or((sentence, &[][..]), |(f, r)| (f.as_str(), r));
     let (shown, cut) = fitting(first);
     let shown = match cut {
         "" if rest.is_empty() => return Cell::Text(Text::from(sentence.to_owned())),
-        "" => shown.trim_end_matches(':').to_owned(),
+        "" => shown.to_owned(),
         _ => format!("{shown} …"),
     };
     let folded: Vec<&str> = (!cut.is_empty())

@@ -128,6 +128,21 @@ fn charts_are_said_in_words_and_sentences_are_folded() {
         format!("{long}; more")
     );
     assert!(first.as_str().chars().count() <= WORST_CHARS + 2);
+    // What stands before a colon says nothing without what follows.
+    let head = "10 packets were dropped in this host, of which nobody is known to have sent any again before the recording ended:";
+    let cause = "6 by NETFILTER_DROP on veth1";
+    let Cell::More(first, rest) = folded(&format!("{head} {cause}; more")) else {
+        panic!("a cause")
+    };
+    assert_eq!((first.as_str(), rest.as_str()), (&*format!("{head} {cause}"), "more"));
+    // The same in a terminal, a step a line.
+    let mut s = summary("a.nmb", Tone::Bad, 5_000);
+    s.verdict[0].headline = format!("{head} {cause}; more");
+    let told = terminal(&fleet::of(vec![s]), crate::Colors::None, None);
+    assert_eq!(
+        told,
+        format!("bad      a.nmb\n         {head}\n         {cause}\n         more\n")
+    );
     // One word is not cut.
     assert_eq!(folded(&"x".repeat(500)), Cell::Text("x".repeat(500).into()));
     // In sight without scrolling: what is worst, the charts behind it, then the figures.

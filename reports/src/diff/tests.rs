@@ -68,7 +68,7 @@ fn the_page_says_what_changed_and_draws_both_curves() {
 #[test]
 fn the_terminal_names_the_metric_and_obeys_colours() {
     let d = worse();
-    let plain = terminal(&d, Colors::None) + &text(&document(&d), &[], Colors::None, None);
+    let plain = terminal(&d, Colors::None) + &text(&document(&d), Colors::None, None);
     assert!(!plain.contains('\x1b'));
     let row = plain.lines().find(|l| l.starts_with("rx.copy")).unwrap();
     assert!(row.ends_with("worse"), "{row}");
@@ -206,7 +206,7 @@ fn slices_are_told_of_each_side() {
         "Before, a.nmb, <b>.nmb: This is a cut from another recording: 20 of 50 events, from 1 to 6",
         "After, c.nmb: This is a cut from another recording: 20 of 50 events, from 2 to 7",
     ];
-    let told = text(&doc, &[], Colors::None, None);
+    let told = text(&doc, Colors::None, None);
     let page = html(&doc).replace("&lt;", "<").replace("&gt;", ">");
     for line in said {
         assert_eq!(
@@ -217,5 +217,5 @@ fn slices_are_told_of_each_side() {
     }
     assert_eq!(told.matches("addresses are pseudonyms").count(), 1, "{told}");
     assert!(page.contains("They are not cut in time alike"));
-    assert!(!text(&document(&worse()), &[], Colors::None, None).contains("This is a cut"));
+    assert!(!text(&document(&worse()), Colors::None, None).contains("This is a cut"));
 }

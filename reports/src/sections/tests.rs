@@ -148,7 +148,7 @@ fn hostile_names_of_a_recording_stay_text() {
 #[test]
 fn the_terminal_gets_the_nine_lines() {
     let facts = fixture::facts();
-    let shown = text(&document(&facts, &fixture::answers(&facts)), &[], Colors::None, None);
+    let shown = text(&document(&facts, &fixture::answers(&facts)), Colors::None, None);
     let all: Vec<&str> = shown.lines().collect();
     assert_eq!(all[2], "Something is wrong:");
     assert!(all[3].starts_with("  - 2 packets were dropped"), "{shown}");

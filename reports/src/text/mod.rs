@@ -1,4 +1,4 @@
-//! The verdict for a terminal: the first sentence of the section `verdict` in its parts, its strips, a line for each clause, and the paths written.
+//! The verdict for a terminal: the first sentence of the section `verdict` in its parts, its strips, a line for each clause; and the paths written.
 //!
 //! Colours are the caller's decision (a terminal, `NO_COLOR`); nothing is printed here. Text is clean already (no escape sequence from
 //! a recording reaches the terminal: see [`crate::clean`]).
@@ -29,9 +29,9 @@ type Look = (Colors, Option<usize>);
 /// Width of the word before a sentence.
 const WORD: usize = 8;
 
-/// Title, the verdict's first sentence and strips, and the paths. Lines are broken where they are longer than `width`.
+/// Title, the verdict's first sentence and strips. Lines are broken where they are longer than `width`.
 #[must_use]
-pub fn text(document: &Document, written: &[PathBuf], colors: Colors, width: Option<usize>) -> String {
+pub fn text(document: &Document, colors: Colors, width: Option<usize>) -> String {
     let mut out = String::new();
     line(&mut out, &paint(document.title.as_str(), BOLD, colors));
     if !document.subtitle.is_empty() {
@@ -57,6 +57,13 @@ pub fn text(document: &Document, written: &[PathBuf], colors: Colors, width: Opt
     for strip in strips {
         strip_lines(&mut out, strip, (colors, width));
     }
+    out
+}
+
+/// A line for each file that was written.
+#[must_use]
+pub fn wrote(written: &[PathBuf], colors: Colors) -> String {
+    let mut out = String::new();
     for what in paths(written) {
         line(&mut out, &format!("{} {what}", paint(&pad("wrote"), FAINT, colors)));
     }
@@ -106,7 +113,7 @@ fn findings_lines(out: &mut String, findings: &[Findings], (colors, width): Look
 }
 
 fn strip_lines(out: &mut String, strip: &Strip, (colors, width): Look) {
-    let word = format!("{} ", paint(&pad(strip.severity.word()), ansi(strip.severity), colors));
+    let word = format!("{} ", severity(strip.severity, colors));
     let under = " ".repeat(WORD + 1);
     let mut clauses = nested(strip.sentence.as_str()).into_iter();
     wrapped(
@@ -126,7 +133,7 @@ fn strip_lines(out: &mut String, strip: &Strip, (colors, width): Look) {
 }
 
 /// A line, broken at spaces where it is longer than `width`; `under` begins those behind the first.
-fn wrapped(out: &mut String, text: &str, first: &str, under: &str, width: Option<usize>) {
+pub(crate) fn wrapped(out: &mut String, text: &str, first: &str, under: &str, width: Option<usize>) {
     let Some(width) = width.filter(|w| *w >= LEAST_WIDTH) else {
         line(out, &format!("{first}{text}"));
         return;
@@ -138,9 +145,19 @@ fn wrapped(out: &mut String, text: &str, first: &str, under: &str, width: Option
     line(out, &textwrap::fill(text, options));
 }
 
-fn line(out: &mut String, text: &str) {
+pub(crate) fn line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
+}
+
+/// The word of a severity, in its colour, as wide as all.
+pub(crate) fn severity(of: Severity, colors: Colors) -> String {
+    paint(&pad(of.word()), ansi(of), colors)
+}
+
+/// Bold.
+pub(crate) fn bold(text: &str, colors: Colors) -> String {
+    paint(text, BOLD, colors)
 }
 
 fn pad(word: &str) -> String {

@@ -56,12 +56,15 @@ pub struct Args {
     /// eth0 when its file does not say so: eth0=dump.pcap), bundles of the same boot
     #[arg(value_name = "INPUT", required = true)]
     input: Vec<PathBuf>,
-    /// Where to write; - is standard output
+    /// Where to write; - is standard output. A recording that is there already is written over only with --force
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// Into what [default: what the name of OUT says]
     #[arg(long, value_enum, value_name = "FORM")]
     to: Option<To>,
+    /// Write over a recording that is there already
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     part: input::Part,
     /// Without what is proven to be of other flows; repeat for several
@@ -101,6 +104,8 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
             "convert all of it; tshark -Y 'frame.time_relative > 1' chooses",
         ));
     }
+    output::distinct_from(&args.input, &[&args.output])?;
+    output::spare_recording(&args.output, args.force)?;
     match form {
         To::Bundle => bundle(args),
         To::Pcapng => pcapng(args),
@@ -110,17 +115,24 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 fn form(args: &Args) -> anyhow::Result<To> {
-    if let Some(to) = args.to {
-        return Ok(to);
-    }
     let out = &args.output;
     let name = out.to_string_lossy();
-    match out.extension().and_then(|e| e.to_str()) {
-        _ if name.ends_with('/') || out.is_dir() => Ok(To::Parquet),
-        Some("nmb") => Ok(To::Bundle),
-        Some("pcapng") => Ok(To::Pcapng),
-        Some("perfetto-trace" | "pftrace") => Ok(To::Perfetto),
-        _ => Err(usage(
+    let named = match out.extension().and_then(|e| e.to_str()) {
+        _ if name.ends_with('/') || out.is_dir() => Some(To::Parquet),
+        Some("nmb") => Some(To::Bundle),
+        Some("pcapng") => Some(To::Pcapng),
+        Some("perfetto-trace" | "pftrace") => Some(To::Perfetto),
+        _ => None,
+    };
+    match (args.to, named) {
+        (Some(to), Some(named)) if to != named => {
+            let word = to
+                .to_possible_value()
+                .map_or(String::new(), |v| v.get_name().to_owned());
+            Err(output::contradiction(&format!("--to {word}"), out))
+        }
+        (Some(form), _) | (None, Some(form)) => Ok(form),
+        (None, None) => Err(usage(
             format!("the name {name} does not say what to write"),
             "add --to parquet, --to perfetto, --to pcapng or --to bundle",
         )),

@@ -10,11 +10,11 @@ use netmortem_analyzer::diff::{
 };
 use netmortem_analyzer::fit;
 use netmortem_formats::Capture;
-use netmortem_reports::{Colors, diff, html, text, write_pngs};
+use netmortem_reports::{diff, html, text, write_pngs};
 
 use crate::args::Global;
 use crate::failure::{failure, usage};
-use crate::terminal::stderr_width;
+use crate::said::{Said, wrote};
 use crate::{Outcome, input, output, times};
 
 const EXAMPLES: &str = "\
@@ -134,6 +134,8 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         output::distinct(path, &outputs)?;
     }
     output::spare_recordings(Some(&args.output), args.json.as_deref())?;
+    let next = "name a page: -o FILE.html; --json FILE writes the comparison, --png DIR its charts";
+    output::page_format(Some(&args.output), &[("html", ()), ("htm", ())], next)?;
     if inputs().filter(|p| p.as_os_str() == "-").count() > 1 {
         return Err(failure(
             "standard input can be only one of the recordings",
@@ -196,13 +198,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         std::fs::create_dir_all(dir).with_context(|| cannot(dir))?;
         written.extend(write_pngs(&document, dir).with_context(|| cannot(dir))?);
     }
-    written.retain(|p| p.as_os_str() != "-");
-    let err = std::io::stderr();
-    let colors = match global.color.on(&err) {
-        true => Colors::Ansi,
-        false => Colors::None,
-    };
-    let mut said = text(&document, &written, colors, stderr_width());
+    let to = Said::beside(&outputs);
+    let colors = to.colors(global);
+    let mut said = text(&document, colors, to.width());
     said.push_str(&diff::terminal(&of, colors));
     // The default alone says no more than the answer does.
     let tells = args.fail_on.name_metrics();
@@ -222,7 +220,8 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             "next     see \"Are they comparable?\" on the page; --fail-on incomparable makes this a failure\n",
         );
     }
-    err.lock().write_all(said.as_bytes())?;
+    to.write(&said)?;
+    wrote(&written, global)?;
     Ok(match failed.is_empty() {
         true => Outcome::Done,
         false => Outcome::Bad,

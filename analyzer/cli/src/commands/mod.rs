@@ -26,7 +26,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     match &cli.command {
         Command::Record(a) => record::run(a),
         Command::Report(a) => report::run(a, &cli.global),
-        Command::Batch(a) => batch::run(a),
+        Command::Batch(a) => batch::run(a, &cli.global),
         Command::Diff(a) => diff::run(a, &cli.global),
         Command::Show(a) => show::run(a, &cli.global),
         Command::Tables(a) => tables::run(a, &cli.global),

@@ -35,10 +35,10 @@ pub struct Args {
     input: PathBuf,
     /// One SELECT statement
     #[arg(value_name = "SQL")]
-    sql: String,
-    /// How to print the result
-    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
-    format: Format,
+    sql: Option<String>,
+    /// How to print the result [default: what the name of FILE says, else table]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -48,8 +48,12 @@ pub struct Args {
 
 /// Runs the statement.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
-    super::show::refuse_binary_on_terminal(args.format, args.output.as_deref())?;
-    input::in_order(&args.input, &[&args.sql], |file| {
+    let Some(sql) = args.sql.as_deref() else {
+        return Err(one_word(&args.input));
+    };
+    let format = output::table_format(args.format, args.output.as_deref())?;
+    super::show::refuse_binary_on_terminal(format, args.output.as_deref())?;
+    input::in_order(&args.input, &[sql], |file| {
         format!(
             "the file comes first: netmortem query {file} {}",
             quoted_sql(&args.input)
@@ -59,17 +63,17 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         output::distinct(&args.input, &[to])?;
     }
     output::spare_recordings(args.output.as_deref(), None)?;
-    if let Some(view) = netmortem_frames::listing(&args.sql) {
+    if let Some(view) = netmortem_frames::listing(sql) {
         let list = super::show::Args::list(view, args.format, args.output.clone());
         return super::show::run(&list, global);
     }
     let rows = match dataset(&args.input) {
-        Some(dataset) => netmortem_frames::query_dataset(&dataset, &args.sql),
+        Some(dataset) => netmortem_frames::query_dataset(&dataset, sql),
         None => {
             let facts = input::facts(&args.input, &args.part)?;
             let tables = facts.tables();
             let tables: Vec<&dyn FactTable> = tables.iter().map(|t| t.as_ref()).collect();
-            netmortem_frames::query(&tables, &args.sql, facts.capture.start_ns)
+            netmortem_frames::query(&tables, sql, facts.capture.start_ns)
         }
     };
     let rows = rows.map_err(|e| {
@@ -85,12 +89,22 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             FramesError::Refused(_) | FramesError::SumOfANumber => {
                 usage(e.to_string(), "`netmortem query --help` says what is not known")
             }
+            FramesError::NoView { .. } if !begins_as_a_question(sql) => usage(
+                format!(
+                    "the statement begins with `{}`: a question begins with SELECT",
+                    output::clean(sql.split_whitespace().next().unwrap_or_default())
+                ),
+                format!(
+                    "netmortem query {} 'SELECT * FROM drops LIMIT 10'; {next}",
+                    output::quoted(&args.input)
+                ),
+            ),
             FramesError::NoView { .. } | FramesError::Query { .. } | FramesError::NoStart => usage(e.to_string(), next),
             e => failure(e.to_string(), next),
         }
     })?;
     let mut out = output::writer(args.output.as_deref())?;
-    if args.format == Format::Parquet {
+    if format == Format::Parquet {
         netmortem_frames::rows_to_parquet(&rows, &mut out)?;
         out.flush()?;
     } else {
@@ -99,9 +113,39 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             width: terminal::stdout_width().filter(|_| args.output.is_none()),
             color,
         };
-        output::print(&Sheet::of_rows(&rows), args.format, look, &mut out)?;
+        output::print(&Sheet::of_rows(&rows), format, look, &mut out)?;
     }
     Ok(Outcome::Done)
+}
+
+/// Of a recording and a question one was left out.
+fn one_word(word: &Path) -> anyhow::Error {
+    match word.exists() {
+        true => usage(
+            format!("what is asked of {}?", word.display()),
+            format!(
+                "netmortem query {} 'SELECT * FROM drops LIMIT 10'; `netmortem show --list` names the tables and their columns",
+                output::quoted(word)
+            ),
+        ),
+        false => usage(
+            format!("{} is no file, and nothing stands behind it", word.display()),
+            "a recording and a question: netmortem query INPUT 'SELECT * FROM drops LIMIT 10'",
+        ),
+    }
+}
+
+/// Whether the first word is one that a question may have.
+fn begins_as_a_question(sql: &str) -> bool {
+    let no_letter = |c: char| !c.is_ascii_alphabetic();
+    let first = sql
+        .trim_start_matches(no_letter)
+        .split(no_letter)
+        .next()
+        .unwrap_or_default();
+    ["select", "with", "explain", "from", "values", "table"]
+        .iter()
+        .any(|w| first.eq_ignore_ascii_case(w))
 }
 
 /// What stood first, as it can be typed again; a word for it where that cannot be.

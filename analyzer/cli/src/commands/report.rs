@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use netmortem_analyzer::analyses::{Answers, answer_told};
 use netmortem_analyzer::{Facts, Told};
-use netmortem_reports::{Colors, html, markdown, sections, text, write_pngs};
+use netmortem_reports::{html, markdown, sections, text, write_pngs};
 
 use crate::args::Global;
-use crate::terminal::stderr_width;
+use crate::said::{Said, wrote};
 use crate::{Outcome, input, output};
 
 const EXAMPLES: &str = "\
@@ -19,7 +19,7 @@ Examples:
   netmortem report incident.nmb eth0=dump.pcap                  with packets of the same time
   netmortem report incident.nmb --time 10s..20s                 of these ten seconds alone
   netmortem report trace.dat --json facts.json                  and the same facts for a program
-  netmortem report incident.nmb --format md                     a summary for a ticket, as Markdown
+  netmortem report incident.nmb -o ticket.md                    a summary for a ticket, as Markdown (or --format md)
   netmortem report incident.nmb -o - > report.html";
 
 /// Arguments.
@@ -33,9 +33,9 @@ pub struct Args {
     /// Where to write; - is standard output [default: report.html, of md standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What to write: the page, or a summary for a ticket
-    #[arg(long, value_enum, default_value_t = Format::Html)]
-    format: Format,
+    /// What to write: the page, or a summary for a ticket [default: what the name of FILE says, else html]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// Write every chart as PNGs of two sizes into this folder
     #[arg(long, value_name = "DIR")]
     png: Option<PathBuf>,
@@ -69,9 +69,35 @@ struct Json<'f> {
     stats: &'f [netmortem_analyzer::ingest::StatRow],
 }
 
+impl Args {
+    /// What to write: as `--format` or the name of the output says.
+    fn form(&self) -> anyhow::Result<Format> {
+        let to = self.output.as_deref();
+        let forms = [
+            ("html", Format::Html),
+            ("htm", Format::Html),
+            ("md", Format::Md),
+            ("markdown", Format::Md),
+        ];
+        let next = "name a page: -o FILE.html or -o FILE.md; --json FILE writes its facts, --png DIR its charts";
+        let named = output::page_format(to, &forms, next)?;
+        match (self.format, named, to) {
+            (Some(given), Some(named), Some(to)) if given != named => {
+                let word = match given {
+                    Format::Html => "--format html",
+                    Format::Md => "--format md",
+                };
+                Err(output::contradiction(word, to))
+            }
+            (given, named, _) => Ok(given.or(named).unwrap_or(Format::Html)),
+        }
+    }
+}
+
 /// Analyzes and writes.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
-    let default = match args.format {
+    let format = args.form()?;
+    let default = match format {
         Format::Html => "report.html",
         Format::Md => "-",
     };
@@ -91,7 +117,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let facts = opened.facts();
     let answers = answer_told(&facts, Told::of(&opened.capture, &facts));
     let document = sections::document(&facts, &answers);
-    let text_of_page = match args.format {
+    let text_of_page = match format {
         Format::Html => html(&document),
         Format::Md => markdown(&document),
     };
@@ -107,15 +133,9 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         std::fs::create_dir_all(dir).with_context(|| cannot(dir))?;
         written.extend(write_pngs(&document, dir).with_context(|| cannot(dir))?);
     }
-    written.retain(|p| p.as_os_str() != "-");
-    let err = std::io::stderr();
-    let colors = if global.color.on(&err) {
-        Colors::Ansi
-    } else {
-        Colors::None
-    };
-    err.lock()
-        .write_all(text(&document, &written, colors, stderr_width()).as_bytes())?;
+    let said = Said::beside(&outputs);
+    said.write(&text(&document, said.colors(global), said.width()))?;
+    wrote(&written, global)?;
     Ok(Outcome::Done)
 }
 

@@ -20,9 +20,9 @@ pub struct Args {
     /// Only this table
     #[arg(value_name = "VIEW")]
     view: Option<String>,
-    /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
-    format: Format,
+    /// How to print [default: what the name of FILE says, else table]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

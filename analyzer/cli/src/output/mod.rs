@@ -9,6 +9,7 @@
 mod csv;
 mod json;
 mod sheet;
+mod suffix;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,8 @@ use clap::ValueEnum;
 use crate::failure::failure;
 
 pub use sheet::Sheet;
-pub use targets::{distinct, distinct_from, spare_recordings};
+pub use suffix::{contradiction, page_format, table_format};
+pub use targets::{distinct, distinct_from, spare_recording, spare_recordings};
 pub use text::{Look, clean, clean_lines, group_digits};
 
 /// How a table is printed.

@@ -69,6 +69,17 @@ pub fn spare_recordings(output: Option<&Path>, json: Option<&Path>) -> anyhow::R
     refuse(json, "--json takes the file to write: --json - prints it")
 }
 
+/// Fails when an output that may be a recording would take the place of one; `record` says it so.
+pub fn spare_recording(output: &Path, force: bool) -> anyhow::Result<()> {
+    match !force && output.as_os_str() != "-" && is_recording(output) {
+        false => Ok(()),
+        true => Err(failure(
+            format!("{} exists; a recording does not write over a file", output.display()),
+            "name another file with -o, or write over it with --force",
+        )),
+    }
+}
+
 /// Whether a file is there and begins as a recording does; of what cannot be read opening it for writing tells more.
 fn is_recording(path: &Path) -> bool {
     if !std::fs::metadata(path).is_ok_and(|m| m.is_file()) {

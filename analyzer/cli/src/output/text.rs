@@ -31,10 +31,12 @@ pub fn write(sheet: &Sheet<'_>, look: Look, out: &mut dyn Write) -> io::Result<V
         .iter()
         .map(|h| !matches!(h.kind, CellKind::Str | CellKind::Bool))
         .collect();
+    // Moments as the report prints them.
+    let decimals: Vec<usize> = names.iter().map(|n| if n == "at_s" { 6 } else { 3 }).collect();
     let mut widths: Vec<usize> = names.iter().map(|n| n.width()).collect();
     for row in sheet.iter().take(SAMPLE) {
-        for (w, cell) in widths.iter_mut().zip(row) {
-            *w = (*w).max(shown(&cell).width());
+        for ((w, cell), decimals) in widths.iter_mut().zip(row).zip(&decimals) {
+            *w = (*w).max(shown(&cell, *decimals).width());
         }
     }
     if let Some(terminal) = look.width {
@@ -45,7 +47,19 @@ pub fn write(sheet: &Sheet<'_>, look: Look, out: &mut dyn Write) -> io::Result<V
     writeln!(out, "{}", bold(&head, look.color))?;
     for row in sheet.iter() {
         let cells: Vec<Cell<'_>> = row.collect();
-        writeln!(out, "{}", line(cells.iter().map(shown), &widths, &right, look))?;
+        writeln!(
+            out,
+            "{}",
+            line(
+                cells.iter().zip(&decimals).map(|(c, d)| shown(c, *d)),
+                &widths,
+                &right,
+                look
+            )
+        )?;
+    }
+    if sheet.rows.is_empty() {
+        writeln!(out, "0 rows")?;
     }
     Ok(names.iter().skip(widths.len()).map(|n| n.to_string()).collect())
 }
@@ -116,12 +130,12 @@ fn cut(s: &str, width: usize) -> Cow<'static, str> {
     Cow::Owned(out)
 }
 
-fn shown<'c>(cell: &'c Cell<'_>) -> Cow<'c, str> {
+fn shown<'c>(cell: &'c Cell<'_>, decimals: usize) -> Cow<'c, str> {
     match cell {
         Cell::Null => Cow::Borrowed(""),
         Cell::I64(v) => v.to_string().into(),
         Cell::U64(v) => v.to_string().into(),
-        Cell::F64(v) => format!("{v:.3}").into(),
+        Cell::F64(v) => format!("{v:.decimals$}").into(),
         Cell::Bool(v) => Cow::Borrowed(if *v { "yes" } else { "no" }),
         Cell::Str(s) => clean(s),
     }

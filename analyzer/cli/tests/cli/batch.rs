@@ -68,11 +68,27 @@ fn index(out: &str) -> Value {
 fn every_file_is_accounted_for_and_a_second_run_does_nothing() {
     let f = Folder::new("all");
     let (dir, out) = (incidents(&f), f.at("out"));
-    let first = told(&["batch", &dir, "-o", &out]);
+    let done = run(&["batch", &dir, "-o", &out]);
+    assert!(done.status.success());
+    let first = String::from_utf8(done.stderr).unwrap();
     assert!(
         first.starts_with("3 analyzed, 0 already done, 2 that cannot be read, 1 that are no recordings;"),
         "{first}"
     );
+    assert!(first.ends_with(&format!("wrote    {out}/index.html\n")), "{first}");
+    // The worst of them are a result, a step a line.
+    let ranked = String::from_utf8(done.stdout).unwrap();
+    let heads = ranked.lines().filter(|l| !l.starts_with(' '));
+    assert_eq!(heads.count(), 3, "{ranked}");
+    assert!(
+        ranked.contains("look     host a/rpc.nmb\n         39 of 400 answers"),
+        "{ranked}"
+    );
+    assert!(ranked.lines().all(|l| l.chars().count() < 300), "{ranked}");
+    // JSON is alone on standard output.
+    let json = run(&["batch", "-o", &out, "--json"]);
+    assert!(serde_json::from_slice::<Value>(&json.stdout).is_ok());
+    assert!(String::from_utf8(json.stderr).unwrap().ends_with(&ranked));
     let i = index(&out);
     assert_eq!(names(&i, "ranked"), ["cut.nmb", "host a/rpc.nmb", "trace.dat"]);
     assert_eq!(names(&i, "bad"), ["empty.nmb", "stub.nmb"]);

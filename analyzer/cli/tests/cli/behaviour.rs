@@ -36,10 +36,19 @@ fn report_writes_one_page_pictures_and_the_verdict() {
         "--png",
         pngs.to_str().unwrap(),
     ]);
-    let told = String::from_utf8(out.stderr).unwrap();
-    assert!(out.status.success() && out.stdout.is_empty());
-    assert!(told.contains(page.to_str().unwrap()), "{told}");
-    assert!(!told.contains('\x1b'), "colours in a pipe");
+    let (told, verdict) = (
+        String::from_utf8(out.stderr).unwrap(),
+        String::from_utf8(out.stdout).unwrap(),
+    );
+    assert!(out.status.success());
+    // What was found is a result, what was written is talk.
+    assert!(
+        verdict.starts_with("Postmortem of rpc.nmb\n") && verdict.contains("good     Complete: "),
+        "{verdict}"
+    );
+    assert!(told.starts_with(&format!("wrote    {}\n", page.display())), "{told}");
+    assert_eq!(told.lines().count(), 2, "{told}");
+    assert!(!verdict.contains('\x1b') && !told.contains('\x1b'), "colours in a pipe");
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
     let pictures: Vec<_> = std::fs::read_dir(&pngs).unwrap().map(|e| e.unwrap().path()).collect();
@@ -49,8 +58,13 @@ fn report_writes_one_page_pictures_and_the_verdict() {
             .iter()
             .all(|p| std::fs::read(p).unwrap().starts_with(b"\x89PNG"))
     );
-    // The page on standard output is the same page.
-    assert_eq!(run(&["report", &rpc(), "-o", "-"]).stdout, html.as_bytes());
+    // The page on standard output is the same page, and alone there.
+    let out = run(&["report", &rpc(), "-o", "-"]);
+    assert_eq!(out.stdout, html.as_bytes());
+    assert_eq!(String::from_utf8(out.stderr).unwrap(), verdict);
+    let facts = run(&["report", &rpc(), "-o", page.to_str().unwrap(), "--json", "-"]);
+    assert!(serde_json::from_slice::<Value>(&facts.stdout).is_ok());
+    assert!(String::from_utf8(facts.stderr).unwrap().starts_with(&verdict));
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -307,12 +321,19 @@ fn a_page_or_a_table_never_takes_the_place_of_another_recording() {
                 "{args:?}"
             );
         }
-        // What makes a recording may replace one.
+        // What makes a recording may replace one, where it is told to.
+        let convert = ["convert", &rpc(), "--time", "..500ms", "-o", &other, "--to", "bundle"];
+        let (code, told) = failed(&convert);
+        assert_eq!(code, 1);
         assert!(
-            run(&["convert", &rpc(), "--time", "..500ms", "-o", &other, "--to", "bundle"])
-                .status
-                .success()
+            told.contains(&format!(
+                "{other} exists; a recording does not write over a file\n  next: "
+            )) && told.contains("--force"),
+            "{told}"
         );
+        assert!(std::fs::read(&other).unwrap() == bytes);
+        assert!(run(&[&convert[..], &["--force"]].concat()).status.success());
+        assert!(std::fs::read(&other).unwrap() != bytes);
     }
     std::fs::remove_dir_all(dir).unwrap();
 }

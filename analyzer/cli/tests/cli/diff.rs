@@ -10,9 +10,13 @@ fn a_recording_is_no_worse_than_itself_and_all_outputs_are_written() {
     let of = |name: &str| dir.join(name).to_str().unwrap().to_owned();
     let (page, json, pics) = (of("d.html"), of("d.json"), of("pics"));
     let out = run(&["diff", &rpc(), &rpc(), "-o", &page, "--json", &json, "--png", &pics]);
-    let told = String::from_utf8(out.stderr).unwrap();
+    let told = String::from_utf8(out.stdout).unwrap();
     assert_eq!(out.status.code(), Some(0), "{told}");
-    assert!(out.stdout.is_empty());
+    let talk = String::from_utf8(out.stderr).unwrap();
+    assert!(
+        talk.starts_with(&format!("wrote    {page}\nwrote    {json}\n")),
+        "{talk}"
+    );
     assert!(
         told.contains("No difference found\n") && told.contains("rx.total"),
         "{told}"
@@ -44,7 +48,8 @@ fn worse_is_exit_code_3_and_rules_choose() {
     let (a, b) = (rpc(), sample("neighbour/neighbour.nmb"));
     let code = |extra: &[&str]| {
         let out = run(&[&["diff", &a, &b, "-o", "/dev/null"], extra].concat());
-        (out.status.code().unwrap(), String::from_utf8(out.stderr).unwrap())
+        let all = [out.stdout, out.stderr].concat();
+        (out.status.code().unwrap(), String::from_utf8(all).unwrap())
     };
     let (worse, told) = code(&[]);
     assert_eq!(worse, 3, "{told}");
@@ -126,7 +131,7 @@ fn halves_of_one_recording_by_time() {
         "-o",
         "/dev/null",
     ]);
-    let told = String::from_utf8(out.stderr).unwrap();
+    let told = String::from_utf8(out.stdout).unwrap();
     assert!(out.status.code() == Some(0) && told.contains("before: 500"), "{told}");
     // Both parts are of one recording, and its events are told as that.
     assert_eq!(
@@ -152,7 +157,7 @@ fn slices_are_told_and_compared_with_their_like() {
     let json = of("d.json");
     let diff = |args: &[&str]| {
         let out = run(&[&["diff", "-o", "/dev/null", "--json", &json], args].concat());
-        let told = String::from_utf8(out.stderr).unwrap();
+        let told = String::from_utf8(out.stdout).unwrap();
         let d: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
         (out.status.code().unwrap(), told, d)
     };

@@ -166,7 +166,7 @@ fn a_slice_of_a_flow_says_what_was_cut() {
     let (page, facts) = (dir.join("r.html"), dir.join("r.json"));
     let (page, facts) = (page.to_str().unwrap(), facts.to_str().unwrap());
     let out = run(&["report", slice, "-o", page, "--json", facts]);
-    let terminal = String::from_utf8(out.stderr).unwrap();
+    let terminal = String::from_utf8(out.stdout).unwrap();
     let summary = stdout_of(&["report", slice, "--format", "md"]);
     let first = std::fs::read_to_string(page).unwrap();
     let first = first.split_once("id=\"over-time\"").unwrap().0.to_owned();
@@ -271,7 +271,7 @@ fn a_foreign_recording_becomes_a_bundle_with_the_same_tables() {
         }
         let slice = dir.join("slice.nmb").to_str().unwrap().to_owned();
         assert!(
-            run(&["convert", &input, "--time", "..500ms", "-o", &slice])
+            run(&["convert", &input, "--time", "..500ms", "--force", "-o", &slice])
                 .status
                 .success()
         );
@@ -315,7 +315,7 @@ fn packets_of_another_program_are_joined_to_a_bundle() {
     let page = dir.join("r.html");
     let page = page.to_str().unwrap();
     let out = run(&["report", &bundle, &named, "-o", page]);
-    let shown = String::from_utf8(out.stderr).unwrap();
+    let shown = String::from_utf8(out.stdout).unwrap();
     let line = format!("sender.pcap (device va) was joined: {packets} packets, ");
     assert!(out.status.success() && shown.contains(&line), "{shown}");
     assert!(stdout(&["check", &bundle, &named]).contains(&line));

@@ -281,7 +281,7 @@ fn names_are_kept_for_the_next_bundle() {
     assert!(kept["addresses"].as_array().unwrap().iter().any(address), "{text}");
     let html = path("d.html");
     let said = run(&["diff", &once, &again, "-o", &html]);
-    let said = String::from_utf8(said.stderr).unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
     assert!(
         !said.contains("cannot be matched") && said.contains("No difference found"),
         "{said}"

@@ -14,6 +14,7 @@ mod packed;
 mod parts;
 mod record;
 mod schema;
+mod shown;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -76,7 +76,7 @@ fn what_memory_does_not_hold_is_said() {
     let (page, facts) = (page.to_str().unwrap(), facts.to_str().unwrap());
     let made = run(&["report", &sawtooth, "--memory", "70M", "-o", page, "--json", facts]);
     assert!(made.status.success());
-    let told = text(&made.stderr);
+    let told = text(&made.stdout);
     assert!(told.contains("of memory, and 70 MiB may be used:"), "{told}");
     assert!(told.contains("A slice of a recording, not all of it"), "{told}");
     let html = std::fs::read_to_string(page).unwrap();
@@ -97,7 +97,7 @@ fn what_memory_does_not_hold_is_said() {
     let diff = dir.join("diff.html");
     let compared = |before: &str, after: &str, memory: &str| {
         let out = run(&["diff", before, after, "--memory", memory, "-o", diff.to_str().unwrap()]);
-        (out.status.code(), text(&out.stderr))
+        (out.status.code(), text(&[out.stderr, out.stdout].concat()))
     };
     let (code, told) = compared(&sawtooth, &sawtooth, "140M");
     assert_eq!(told.matches("of memory, and 94 MiB may be used:").count(), 2, "{told}");

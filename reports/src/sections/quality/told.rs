@@ -3,11 +3,15 @@
 
 use netmortem_analyzer::Told;
 
+use crate::clauses::clauses;
+use crate::clean::Text;
 use crate::document::{Block, Severity, Strip};
 use crate::sections::shared::{counted, strip};
 
 /// Sentences on the first page; all are in the section.
-pub const FIRST_PAGE: usize = 12;
+const FIRST_PAGE: usize = 12;
+/// A note that is longer stands there without what follows its colon.
+const LONG: usize = 160;
 
 /// How the note of a flight recorder begins that says what its trigger was.
 const WRITTEN_BECAUSE: &str = "written because ";
@@ -41,6 +45,43 @@ pub fn strips(told: &Told, most: usize) -> Vec<Block> {
         ));
     }
     all
+}
+
+/// As [`strips`], for the first page: what each says first, and all of it folded away where that is not all.
+pub fn first_page(told: &Told) -> Vec<Block> {
+    let mut short = told.clone();
+    let mut whole: Vec<Text> = vec![];
+    let first = |said: &mut String, begin: fn(&str) -> String| {
+        let begin = begin(said);
+        (begin.len() < said.trim_end_matches('.').len()).then(|| std::mem::replace(said, begin))
+    };
+    whole.extend(short.slice.iter_mut().filter_map(|s| first(s, cut)).map(Text::from));
+    whole.extend(short.notes.iter_mut().filter_map(|s| first(s, headed)).map(Text::from));
+    let mut blocks = strips(&short, FIRST_PAGE);
+    whole.truncate(FIRST_PAGE);
+    if !whole.is_empty() {
+        blocks.push(Block::Details {
+            summary: "What the recording says of itself, in full".into(),
+            blocks: vec![Block::List(whole)],
+        });
+    }
+    blocks
+}
+
+/// What was cut, without what that means and without the clock's own numbers.
+fn cut(said: &str) -> String {
+    let first = clauses(said).first().copied().unwrap_or(said);
+    let times = first.find(", from ").filter(|at| {
+        let behind = first.get(at + ", from ".len()..).unwrap_or_default();
+        behind.starts_with(|c: char| c.is_ascii_digit()) && behind.contains("(clock ")
+    });
+    times.and_then(|at| first.get(..at)).unwrap_or(first).to_owned()
+}
+
+/// A long note up to what it lists.
+fn headed(said: &str) -> String {
+    let colon = said.find(": ").filter(|_| said.chars().count() > LONG);
+    colon.and_then(|at| said.get(..at)).unwrap_or(said).to_owned()
 }
 
 #[cfg(test)]

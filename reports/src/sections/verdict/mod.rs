@@ -51,7 +51,7 @@ pub fn section(input: &Input<'_>) -> Section {
     blocks.extend(top::trigger(input));
     blocks.push(top::origin(&input.facts.capture));
     blocks.extend(quality.into_iter().map(strip));
-    blocks.extend(told::strips(&input.answers.quality.told, told::FIRST_PAGE));
+    blocks.extend(told::first_page(&input.answers.quality.told));
     blocks.push(top::trust(&input.answers.quality));
     blocks.extend(others.into_iter().map(strip));
     let lead = lead(&input.answers.verdict, well.as_deref());

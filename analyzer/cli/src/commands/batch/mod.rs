@@ -17,20 +17,23 @@ mod tests;
 
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use netmortem_reports::batch;
 
 use self::budget::Budget;
 use self::find::{Found, Shard};
 use self::one::Wanted;
 use self::store::{Outcome as Stored, Store};
 use crate::Outcome;
+use crate::args::Global;
 use crate::failure::failure;
 use crate::output::{self, clean, group_digits};
+use crate::said::{Said, wrote};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,7 +92,7 @@ struct Tally {
 }
 
 /// Analyzes what is new, then makes the index.
-pub fn run(args: &Args) -> anyhow::Result<Outcome> {
+pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let began = Instant::now();
     let store = Store::open(&args.output, args.wanted())?;
     let found = find::all(&args.inputs, &args.output, args.shard)?;
@@ -108,8 +111,12 @@ pub fn run(args: &Args) -> anyhow::Result<Outcome> {
         out.write_all(b"\n")?;
         out.flush()?;
     }
-    tell(args, &found, &tally, &index, began.elapsed())?;
+    tell(&found, &tally, &index, began.elapsed())?;
+    wrote(&[args.output.join("index.html")], global)?;
     one_read(args, &found, &index)?;
+    let json: &[&Path] = if args.json { &[Path::new("-")] } else { &[] };
+    let said = Said::beside(json);
+    said.write(&batch::terminal(&index.fleet, said.colors(global), said.width()))?;
     Ok(if args.strict && !index.bad.is_empty() {
         Outcome::Bad
     } else {
@@ -200,7 +207,7 @@ fn bar(n: u64) -> ProgressBar {
     bar
 }
 
-fn tell(args: &Args, found: &Found, tally: &Tally, index: &store::Index, took: Duration) -> std::io::Result<()> {
+fn tell(found: &Found, tally: &Tally, index: &store::Index, took: Duration) -> std::io::Result<()> {
     let mut err = std::io::stderr().lock();
     for problem in &found.problems {
         writeln!(err, "not searched: {}", clean(problem))?;
@@ -218,11 +225,7 @@ fn tell(args: &Args, found: &Found, tally: &Tally, index: &store::Index, took: D
     for bad in &index.bad {
         writeln!(err, "  cannot be read: {}: {}", clean(&bad.name), clean(&bad.because))?;
     }
-    for s in index.fleet.ranked.iter().take(3) {
-        let what = s.worst().map_or("nothing wrong was found", |l| &l.headline);
-        writeln!(err, "  {}: {}", clean(&s.name), clean(what))?;
-    }
-    writeln!(err, "{}", args.output.join("index.html").display())
+    Ok(())
 }
 
 impl Args {

@@ -35,8 +35,9 @@ enum Value {
     Text(String),
 }
 
-/// Longer spellings first: `<=` must not be read as `<`.
-const OPERATORS: [(&str, Operator); 7] = [
+/// Longer spellings first: `<=` must not be read as `<`. `==` is `=`, as many languages write it.
+const OPERATORS: [(&str, Operator); 8] = [
+    ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
     ("<=", Operator::LessOrEqual),
     (">=", Operator::GreaterOrEqual),
@@ -64,6 +65,12 @@ impl Filter {
             return Err(format!("the filter {text:?} names a column that is not there"));
         };
         let (kind, unit) = columns.get(column).map_or((CellKind::Str, ""), |c| (c.kind, c.unit));
+        if operator.orders() && matches!(kind, CellKind::Str | CellKind::Bool) {
+            let what = if kind == CellKind::Str { "text" } else { "yes or no" };
+            return Err(format!(
+                "the filter {text:?} asks which is larger, and the column {name} is {what}: use = or !=, or ~ for a part of it"
+            ));
+        }
         let value = Value::parse(value, operator, (kind, unit)).ok_or_else(|| match unit {
             "" | "id" => format!("the filter {text:?} has no value that fits the column {name}"),
             "ns" | "us" => format!("the filter {text:?} has no value that fits the column {name}: a time, such as 20000 ({unit}), 20us or 1.5ms"),
@@ -82,6 +89,28 @@ impl Filter {
             (Operator::Equal | Operator::NotEqual, Value::Text(word)) => Some(word),
             _ => None,
         }
+    }
+
+    /// The value that a cell must have, as it is typed; `None`: another question.
+    pub fn equal_to(&self) -> Option<String> {
+        (self.operator == Operator::Equal).then(|| self.value.typed()).flatten()
+    }
+
+    /// The value that a cell must not have; `None`: another question.
+    pub fn other_than(&self) -> Option<String> {
+        (self.operator == Operator::NotEqual)
+            .then(|| self.value.typed())
+            .flatten()
+    }
+
+    /// Whether a cell has the value.
+    pub fn has_value(&self, cell: &Cell<'_>) -> bool {
+        let equal = Filter {
+            operator: Operator::Equal,
+            value: self.value.clone(),
+            column: self.column,
+        };
+        equal.keeps(cell)
     }
 
     /// Whether a cell passes.
@@ -112,7 +141,27 @@ impl Filter {
     }
 }
 
+impl Operator {
+    /// Whether it asks which of two is larger.
+    fn orders(self) -> bool {
+        match self {
+            Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => true,
+            Operator::Equal | Operator::NotEqual | Operator::Contains => false,
+        }
+    }
+}
+
 impl Value {
+    /// As it is typed; `None`: unknown.
+    fn typed(&self) -> Option<String> {
+        match self {
+            Value::Unknown => None,
+            Value::Integer(v) => Some(v.to_string()),
+            Value::Real(v) => Some(v.to_string()),
+            Value::Bool(v) => Some(if *v { "yes" } else { "no" }.to_owned()),
+            Value::Text(v) => Some(v.clone()),
+        }
+    }
     fn parse(text: &str, operator: Operator, (kind, unit): (CellKind, &str)) -> Option<Value> {
         if operator == Operator::Contains {
             return Some(Value::Text(text.to_owned()));
@@ -145,7 +194,8 @@ fn number(text: &str, unit: &str) -> Option<f64> {
     text.parse().ok().or_else(with_unit)
 }
 
-fn text(cell: &Cell<'_>) -> String {
+/// A cell as text, empty where it is unknown.
+pub fn text(cell: &Cell<'_>) -> String {
     match cell {
         Cell::Null => String::new(),
         Cell::I64(v) => v.to_string(),

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use netmortem_analyzer::table::{Cell, CellKind, ColumnInfo, FactTable};
 
+use super::ids;
 use crate::output::{self, Format, Look, Sheet};
 use crate::terminal::bold;
 
@@ -80,6 +81,13 @@ pub fn write(
         for (i, t) in chosen.enumerate() {
             let gap = if i > 0 { "\n" } else { "" };
             writeln!(out, "{gap}{}: {}", bold(t.name(), look.color), t.meaning())?;
+            if let Some(kind) = ids::kind(t.name()) {
+                writeln!(
+                    out,
+                    "  (show begins each row with its id for explain: {}:N)",
+                    kind.word()
+                )?;
+            }
             let columns = t.columns();
             let width = columns.iter().map(|c| c.name.len()).max().unwrap_or(0);
             for c in &columns {

@@ -1,11 +1,13 @@
 //! `netmortem show`: one table of facts, filtered, in any format; and the list of all tables.
 
+mod absent;
 mod filter;
+mod ids;
 mod list;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use netmortem_analyzer::Facts;
@@ -14,6 +16,7 @@ use netmortem_analyzer::table::{Cell, ColumnInfo, FactTable};
 use netmortem_analyzer::words;
 
 use self::filter::Filter;
+use self::ids::Told;
 use crate::args::Global;
 use crate::failure::{failure, usage};
 use crate::output::{self, Format, Look, Sheet};
@@ -30,7 +33,8 @@ Examples:
   netmortem show tcp_samples incident.nmb --format parquet -o samples.parquet
 
 A filter is COLUMN, one of = != < <= > >= ~ (contains), VALUE; COLUMN= keeps rows where it is unknown. Rows must pass all filters; an unknown value passes no other one.
-A value that the column never has is an error, where it has few (end, kind, confidence, what of snapshots, ...).";
+A value that a column of few words never has (end, kind, confidence, ...) is an error; one that it has not in this recording is an empty table.
+Rows that `netmortem explain` knows begin with their id (drop:3), and a table for reading has at_s, seconds since the first event; Parquet and SQL have neither.";
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -40,14 +44,14 @@ pub struct Args {
     #[arg(value_name = "VIEW", required_unless_present = "list")]
     view: Option<String>,
     /// A bundle (.nmb), trace.dat or perf.data; - is standard input
-    #[arg(value_name = "INPUT", required_unless_present = "list")]
+    #[arg(value_name = "INPUT")]
     input: Option<PathBuf>,
     /// List every table with its columns, units and meaning (with VIEW: that one)
     #[arg(long)]
     list: bool,
-    /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
-    format: Format,
+    /// How to print [default: what the name of FILE says, else table]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// Only these columns, in this order, separated by commas
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     columns: Vec<String>,
@@ -66,7 +70,7 @@ pub struct Args {
 
 impl Args {
     /// As `show --list`, of one table or all.
-    pub fn list(view: Option<String>, format: Format, output: Option<PathBuf>) -> Args {
+    pub fn list(view: Option<String>, format: Option<Format>, output: Option<PathBuf>) -> Args {
         Args {
             view,
             input: None,
@@ -84,7 +88,8 @@ impl Args {
 /// Shows.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
     let to = args.output.as_deref();
-    refuse_binary_on_terminal(args.format, to)?;
+    let format = output::table_format(args.format, to)?;
+    refuse_binary_on_terminal(format, to)?;
     let color = global.color.on(&std::io::stdout()) && to.is_none();
     let look = Look {
         width: terminal::stdout_width().filter(|_| to.is_none()),
@@ -101,11 +106,14 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             format!("the table comes first: netmortem show VIEW {file}; `netmortem show --list` lists them")
         })?;
     }
+    if let (Some(view), None, false) = (&args.view, &args.input, args.list) {
+        return Err(one_word(view, &known));
+    }
     // Mistakes in names are told before the recording is read.
     let described = args.view.as_deref().map(|v| find(&known, v)).transpose()?;
     if args.list {
         output::spare_recordings(to, None)?;
-        list::write(&known, described, args.format, look, &mut output::writer(to)?)?;
+        list::write(&known, described, format, look, &mut output::writer(to)?)?;
         return Ok(Outcome::Done);
     }
     let (Some(described), Some(input)) = (described, &args.input) else {
@@ -117,27 +125,62 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
             "ask the dataset: netmortem query OUT 'SELECT * FROM bundles'",
         ));
     }
-    let filters = filters(described, &args.filter)?;
-    let columns = columns(described, &args.columns)?;
+    let told = Told::new(described, None);
+    let filters = filters(&told, &args.filter)?;
+    let columns = match args.columns.as_slice() {
+        [] => told.usual(format == Format::Table, format != Format::Parquet),
+        given => columns(&told, given)?,
+    };
     if let Some(to) = to {
         output::distinct(input, &[to])?;
     }
     output::spare_recordings(to, None)?;
     let facts = input::facts(input, &args.part)?;
     let tables = facts.tables();
-    let table = find(&tables, described.name())?;
-    in_recording(table, &filters)?;
+    let table = &Told::new(find(&tables, described.name())?, facts.capture.start_ns);
     let wanted = (0..table.len()).filter(|row| filters.iter().all(|f| f.keeps(&table.cell(*row, f.column))));
     let rows = wanted.take(args.limit.unwrap_or(usize::MAX)).collect();
     let chosen = Chosen { table, rows, columns };
     let mut out = output::writer(to)?;
-    if args.format == Format::Parquet {
+    if format == Format::Parquet {
         netmortem_frames::to_parquet(&chosen, &mut out)?;
         out.flush()?;
     } else {
-        output::print(&Sheet::of_table(&chosen), args.format, look, &mut out)?;
+        output::print(&Sheet::of_table(&chosen), format, look, &mut out)?;
+    }
+    if chosen.rows.is_empty() {
+        for line in absent::notes(table, &filters) {
+            writeln!(std::io::stderr(), "{line}")?;
+        }
     }
     Ok(Outcome::Done)
+}
+
+/// Of a view and a recording one was left out.
+fn one_word(word: &str, known: &[Box<dyn FactTable + '_>]) -> anyhow::Error {
+    let path = Path::new(word);
+    let is_view = known.iter().any(|t| t.name() == word);
+    let is_file = path.exists()
+        || path
+            .extension()
+            .is_some_and(|e| e == "nmb" || e == "dat" || e == "data");
+    match (is_view, is_file) {
+        (false, true) => usage(
+            format!("which view of {word}?"),
+            format!(
+                "netmortem show VIEW {}, such as drops; netmortem show --list names all",
+                output::quoted(path)
+            ),
+        ),
+        (true, _) => usage(
+            format!("{word} of which recording?"),
+            format!("netmortem show {word} INPUT; what its columns mean: netmortem show --list {word}"),
+        ),
+        (false, false) => usage(
+            format!("{word} is neither a view nor a file"),
+            "netmortem show VIEW INPUT, such as netmortem show drops incident.nmb; netmortem show --list names all views",
+        ),
+    }
 }
 
 /// Parquet on a terminal helps nobody.
@@ -187,27 +230,6 @@ fn filters(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<Filter
         .collect()
 }
 
-/// Refuses what no row of this recording can have.
-fn in_recording(table: &dyn FactTable, filters: &[Filter]) -> anyhow::Result<()> {
-    let columns = table.columns();
-    for filter in filters {
-        let column = columns.get(filter.column).map_or("", |c| c.name);
-        let Some(word) = filter.word().filter(|_| words::of_recording(table.name(), column)) else {
-            continue;
-        };
-        let cells = (0..table.len()).filter_map(|row| match table.cell(row, filter.column) {
-            Cell::Str(s) => Some(s.into_owned()),
-            _ => None,
-        });
-        let known: BTreeSet<String> = cells.collect();
-        if !known.is_empty() && !known.contains(word) {
-            let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            return Err(no_value(table, column, word, &known));
-        }
-    }
-    Ok(())
-}
-
 fn no_value(table: &dyn FactTable, column: &str, word: &str, known: &[&str]) -> anyhow::Error {
     let near = netmortem_frames::near(word, known);
     let meant = match near.is_empty() {
@@ -220,12 +242,9 @@ fn no_value(table: &dyn FactTable, column: &str, word: &str, known: &[&str]) -> 
     )
 }
 
-/// Indices of the columns asked for; of all when none is.
+/// Indices of the columns asked for.
 fn columns(table: &dyn FactTable, given: &[String]) -> anyhow::Result<Vec<usize>> {
     let columns = table.columns();
-    if given.is_empty() {
-        return Ok((0..columns.len()).collect());
-    }
     let index = |name: &String| columns.iter().position(|c| c.name == name.trim());
     given
         .iter()
