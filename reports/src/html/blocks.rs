@@ -72,13 +72,17 @@ fn findings_markup(of: &Findings, page: &Page) -> Markup {
 fn finding_markup(finding: &Finding, page: &Page) -> Markup {
     let steps = steps(finding.text.as_str());
     let (first, rest) = steps.split_at(steps.len().min(1));
+    // Not between a colon and what it announces.
+    let last = rest.len();
     markup! {
         li {
             @for step in first { strong { (page.said(step)) } }
-            (see(finding.see))
+            @if last == 0 { (see(finding.see)) }
             @if !rest.is_empty() || !finding.so.is_empty() {
                 ul {
-                    @for step in rest { li { (page.said(step)) } }
+                    @for (at, step) in rest.iter().enumerate() {
+                        li { (page.said(step)) @if at + 1 == last { (see(finding.see)) } }
+                    }
                     @if !finding.so.is_empty() { li { (Finding::SO) (what_followed(&finding.so, page)) } }
                 }
             }

@@ -43,6 +43,9 @@
   all("svg .curves").forEach(curve);
   legends();
   all("main table").forEach(tabulate);
+  measure();
+  window.addEventListener("resize", measure);
+  doc.addEventListener("toggle", measure, true);
   var nav = doc.querySelector("nav");
   if (nav && tables.length) {
     var box = el("div", { "class": "find", role: "search", "aria-label": "All tables" });

@@ -56,7 +56,7 @@
   var tabulate = function (table) {
     var heads = all("thead th", table), rows = all("tbody tr", table);
     if (!rows.length) return;
-    var one = { table: table, rows: rows, count: el("span", { "class": "count", role: "status" }), input: null };
+    var one = { table: table, rows: rows, wider: null, over: false, count: el("span", { "class": "count", role: "status" }), input: null };
     if (rows.length > 1) heads.forEach(function (th, at) {
       var made = el("button", { type: "button", "class": "sort", title: "Sort" });
       while (th.firstChild) made.appendChild(th.firstChild);
@@ -80,9 +80,20 @@
     }
     bar.appendChild(one.count);
     if (rows.length > 3) bar.appendChild(button("Copy as CSV", "Copy the rows shown as CSV, times in ns", function () { copy(csv(table), one.rows.filter(function (row) { return !row.hidden; }).length + " rows"); }));
+    one.wider = el("span", { "class": "hint" }, "\u2194 more columns: scroll sideways");
+    one.wider.hidden = true;
+    bar.appendChild(one.wider);
     var box = table.closest(".scroll");
     box.parentNode.insertBefore(bar, box);
     tables.push(one);
+  };
+  /* Which tables are wider than their place. */
+  var measure = function () {
+    tables.forEach(function (one) {
+      var box = one.table.closest(".scroll");
+      one.over = box.scrollWidth > box.clientWidth + 1;
+    });
+    tables.forEach(function (one) { one.wider.hidden = !one.over; });
   };
   var find = el("input", { type: "search", placeholder: "Find in all tables", "aria-label": "Find in all tables" });
   var found = el("span", { "class": "count", role: "status" });

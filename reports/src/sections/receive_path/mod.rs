@@ -39,6 +39,9 @@ pub fn section(input: &Input<'_>) -> Section {
 
 fn lead(receive: &Receive) -> Text {
     let (total, n) = spoken(&receive.total);
+    if receive.total.all.n == 0 {
+        return "No packet was seen from its first event to the end of a read that took it.".into();
+    }
     let time = |ns| format::or_unknown(ns, format::duration);
     Text::from(format!(
         "From its first event to the end of the read that took it, a packet needed {} at the median, {} at p99, {} at most ({n}).",
@@ -102,10 +105,15 @@ fn blocks(input: &Input<'_>, receive: &Receive) -> Vec<Block> {
             confidence.join(", ")
         ))),
         Block::Paragraph(Text::from(excluded(receive))),
-        Block::Figure(Box::new(ledger.waterfall())),
-        Block::Table(ledger.table()),
-        ledger.meanings(&[&receive.rcvq]),
     ];
+    // Of none there are only rows of nothing.
+    if receive.total.all.n > 0 {
+        blocks.extend([
+            Block::Figure(Box::new(ledger.waterfall())),
+            Block::Table(ledger.table()),
+            ledger.meanings(&[&receive.rcvq]),
+        ]);
+    }
     if !receive.blamed.is_empty() {
         blocks.push(Block::Table(blamed(receive)));
     }

@@ -115,6 +115,7 @@ fn rows(transmit: &Transmit) -> String {
 fn kind(word: &str) -> &str {
     match word {
         "tcp_control" => "TCP without payload",
+        "tcp_unknown" => "TCP of which it is not known whether they had payload",
         "udp" => "UDP",
         "other" => "neither TCP nor UDP, or not known",
         word => word,
