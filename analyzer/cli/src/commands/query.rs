@@ -28,7 +28,7 @@ NTILE; ALL (SELECT ...); (a, b) IN (SELECT ...). The message says what to write 
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "netmortem query <INPUT> <SQL> [OPTIONS]")]
 pub struct Args {
     /// A bundle (.nmb), trace.dat or perf.data; - is standard input; or the folder that a batch or convert --to parquet wrote
     #[arg(value_name = "INPUT")]

@@ -354,12 +354,24 @@ fn strict_exits_with_3_when_something_is_missing() {
         told.lines().nth(1).unwrap().to_owned()
     };
     assert_eq!(fit(&rpc()), "fit       yes: nothing was lost, and all of it was read");
+    let told = stdout(&["check", &rpc()]);
+    for line in [
+        "began     2026-11-21 12:46:25 UTC\n",
+        "length    954\u{202f}ms on 2 CPUs\n",
+        "skew      the CPUs' clocks are at most 184\u{202f}µs apart; no effect came before its cause in 54 pairs on two CPUs\n",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    assert!(stdout(&["check", &lossy]).contains("began     not known: the file has no time of day\n"));
     assert!(fit(&lossy).starts_with("fit       in part: ") && fit(&lossy).contains(" LOST"));
     let dir = tempdir("strict");
     let bytes = std::fs::read(rpc()).unwrap();
     let cut = dir.join("cut.nmb");
     std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
     assert_eq!(code(&["check", "--strict", cut.to_str().unwrap()]), Some(3));
+    let told = stdout(&["check", cut.to_str().unwrap()]);
+    assert_eq!(told.matches("cut or damaged").count(), 1, "{told}");
+    assert!(!told.contains("see below"), "{told}");
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -379,4 +391,10 @@ fn colours_obey_the_option_and_no_color() {
         "an option outranks the environment"
     );
     assert!(!colored(&["check", &rpc(), "--color", "never"], None));
+    // Of a verdict those of the stream that it is written to; a document has none.
+    assert!(colored(
+        &["report", &rpc(), "-o", "/dev/null", "--color", "always"],
+        None
+    ));
+    assert!(!colored(&["report", &rpc(), "-o", "-", "--color", "always"], None));
 }

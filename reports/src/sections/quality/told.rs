@@ -75,7 +75,8 @@ fn cut(said: &str) -> String {
         let behind = first.get(at + ", from ".len()..).unwrap_or_default();
         behind.starts_with(|c: char| c.is_ascii_digit()) && behind.contains("(clock ")
     });
-    times.and_then(|at| first.get(..at)).unwrap_or(first).to_owned()
+    let first = times.and_then(|at| first.get(..at)).unwrap_or(first);
+    first.trim_end_matches('.').to_owned()
 }
 
 /// A long note up to what it lists.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use netmortem_analyzer::table::FactTable;
-use netmortem_analyzer::words;
 
 use super::filter::{self, Filter};
 use crate::output::clean;
@@ -11,8 +10,7 @@ use crate::output::clean;
 /// Values that are named.
 const MOST: usize = 12;
 
-/// A line for each filter that asks for a value that no row has; of one that asks for another value only where it may be
-/// mistyped, as the column has few.
+/// A line for each filter that asks for a value that no row has.
 pub fn notes(table: &dyn FactTable, filters: &[Filter]) -> Vec<String> {
     filters.iter().filter_map(|f| note(table, f)).collect()
 }
@@ -20,8 +18,7 @@ pub fn notes(table: &dyn FactTable, filters: &[Filter]) -> Vec<String> {
 fn note(table: &dyn FactTable, of: &Filter) -> Option<String> {
     let view = table.name();
     let column = table.columns().get(of.column)?.name;
-    let few = words::of_recording(view, column);
-    let value = of.equal_to().or_else(|| of.other_than().filter(|_| few))?;
+    let value = of.equal_to()?;
     let mut rows: HashMap<String, usize> = HashMap::new();
     for row in 0..table.len() {
         let cell = table.cell(row, of.column);

@@ -96,13 +96,6 @@ impl Filter {
         (self.operator == Operator::Equal).then(|| self.value.typed()).flatten()
     }
 
-    /// The value that a cell must not have; `None`: another question.
-    pub fn other_than(&self) -> Option<String> {
-        (self.operator == Operator::NotEqual)
-            .then(|| self.value.typed())
-            .flatten()
-    }
-
     /// Whether a cell has the value.
     pub fn has_value(&self, cell: &Cell<'_>) -> bool {
         let equal = Filter {

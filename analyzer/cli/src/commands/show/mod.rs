@@ -38,7 +38,7 @@ Rows that `netmortem explain` knows begin with their id (drop:3), and a table fo
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "netmortem show <VIEW> <INPUT> [OPTIONS]\n       netmortem show --list [VIEW]")]
 pub struct Args {
     /// Which table: see --list
     #[arg(value_name = "VIEW", required_unless_present = "list")]

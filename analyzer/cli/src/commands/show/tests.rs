@@ -1,8 +1,10 @@
 //! Filters against cells of every kind.
 
-use netmortem_analyzer::table::{Cell, CellKind, ColumnInfo};
+use netmortem_analyzer::Facts;
+use netmortem_analyzer::table::{Cell, CellKind, ColumnInfo, FactTable};
 
 use super::filter::Filter;
+use super::ids::{self, Told};
 
 const COLUMNS: [ColumnInfo; 4] = [
     ColumnInfo {
@@ -76,4 +78,43 @@ fn mistakes_are_sentences() {
     assert!(told("life_ns>1kg").contains("1.5ms"));
     assert!(told("share<1ms").contains("no value that fits"));
     assert!(told("expected=maybe").contains("no value that fits"));
+}
+
+#[test]
+fn two_signs_of_equality_are_one_and_text_is_not_ordered() {
+    assert!(keeps("dev==eth0", Cell::str("eth0")) && !keeps("dev==eth0", Cell::str("=eth0")));
+    assert!(keeps("life_ns == 5", Cell::I64(5)) && keeps("dev==", Cell::Null));
+    for larger in ["dev<x", "dev>=eth0", "expected>no"] {
+        let why = Filter::parse(larger, &COLUMNS).unwrap_err();
+        assert!(why.contains("asks which is larger"), "{why}");
+    }
+    assert!(Filter::parse("share<0.5", &COLUMNS).is_ok());
+}
+
+/// Ids are those of the whole table, and moments count from the first event.
+#[test]
+fn columns_of_reading_stand_before_the_tables_own() {
+    let none = Facts::empty();
+    let tables = none.tables();
+    let told = |view: &str| {
+        let table = tables.iter().find(|t| t.name() == view).unwrap();
+        let told = Told::new(table.as_ref(), None);
+        let names: Vec<&str> = told.columns().iter().map(|c| c.name).collect();
+        let usual = |reading, ids| -> Vec<&str> { told.usual(reading, ids).into_iter().map(|c| names[c]).collect() };
+        (
+            names[..2].to_vec(),
+            usual(true, true)[0],
+            usual(false, true)[0],
+            usual(false, false)[0],
+        )
+    };
+    assert_eq!(told("drops"), (vec!["id", "at_s"], "id", "id", "time_ns"));
+    assert_eq!(told("gaps"), (vec!["at_s", "cpu"], "at_s", "cpu", "cpu"));
+    assert_eq!(told("snapshots"), (vec!["what", "netns"], "what", "what", "what"));
+    // Every view that `explain` names has ids, and none calls a column so itself.
+    for table in &tables {
+        let own = table.columns().iter().any(|c| ["id", "at_s"].contains(&c.name));
+        assert!(!own, "{}", table.name());
+    }
+    assert_eq!(tables.iter().filter(|t| ids::kind(t.name()).is_some()).count(), 16);
 }
