@@ -78,7 +78,7 @@ fn said(document: &Document) -> (String, String) {
         .find(|l| !l.is_empty());
     (
         lead.unwrap_or_default().to_owned(),
-        text(document, &[], Colors::None, None),
+        text(document, Colors::None, None),
     )
 }
 
