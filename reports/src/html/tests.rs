@@ -287,3 +287,44 @@ fn ids_lead_on_from_every_kind_of_text() {
         "what was found, and what followed"
     );
 }
+
+/// A link is not between a colon and the list that it announces.
+#[test]
+fn the_reason_is_linked_behind_what_was_found() {
+    let what = "43 packets were dropped in this host (a rule: of nftables) on rc, nobody sent them again while it was recorded:";
+    let page = |text: String| {
+        let finding = Finding {
+            text: text.into(),
+            see: Some("drops"),
+            so: vec![],
+        };
+        let found = Findings {
+            severity: Severity::Bad,
+            title: "Wrong".into(),
+            said: vec![finding],
+            more: 0,
+        };
+        html(&Document {
+            sections: vec![Section {
+                id: "x",
+                title: "x".into(),
+                lead: Text::default(),
+                blocks: vec![Block::Findings(vec![found])],
+            }],
+            ..Document::default()
+        })
+    };
+    let link = " <a href=\"#drops\" aria-label=\"See why: drops\">See why</a>";
+    let several = page(format!("{what} of one flow; all at once"));
+    assert!(
+        several.contains(&format!(
+            "{what}</strong><ul><li>of one flow</li><li>all at once{link}</li></ul>"
+        )),
+        "{several}"
+    );
+    let one = page("9 packets were dropped".into());
+    assert!(
+        one.contains(&format!("9 packets were dropped</strong>{link}</li>")),
+        "{one}"
+    );
+}

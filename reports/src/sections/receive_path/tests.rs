@@ -240,3 +240,36 @@ fn a_reader_busy_elsewhere_is_named_with_what_it_was_at() {
     let none = |block: &Block| !matches!(block, Block::Paragraph(t) if t.as_str().contains("busy elsewhere"));
     assert!(built.blocks.iter().all(none));
 }
+
+/// Of none there is no table of nothing.
+#[test]
+fn no_unit_has_no_stages() {
+    let facts = fixture::facts();
+    let mut answers = fixture::answers(&facts);
+    if let Outcome::Findings(receive) = &mut answers.receive {
+        let none = |times: &mut netmortem_analyzer::analyses::waits::StageTimes| {
+            (times.all, times.solid, times.share) = (Default::default(), Default::default(), 0.0);
+        };
+        receive.stages.iter_mut().for_each(none);
+        none(&mut receive.total);
+        none(&mut receive.unattributed);
+        receive.read = 0;
+    }
+    let section = section(&Input {
+        facts: &facts,
+        answers: &answers,
+    });
+    assert!(
+        section
+            .lead
+            .as_str()
+            .starts_with("No packet was seen from its first event")
+    );
+    assert!(tables(&section).iter().all(|t| t.caption.as_str() != "Stages"));
+    assert!(
+        section
+            .blocks
+            .iter()
+            .all(|b| !matches!(b, Block::Figure(f) if f.id == "waterfall"))
+    );
+}

@@ -302,3 +302,11 @@ fn round_trips_by_remote_host_are_rows() {
     );
     assert!(table.note.as_ref().unwrap().as_str().contains("7 others are left out"));
 }
+
+/// Words of the tables are for SQL.
+#[test]
+fn kinds_of_packets_are_told_in_words() {
+    for of in ["tcp_control", "tcp_unknown", "udp", "other"] {
+        assert!(!kind(of).contains('_') && kind(of) != of, "{of}");
+    }
+}
