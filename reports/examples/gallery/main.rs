@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let start = Instant::now();
     let files = write_pngs(&document, dir)?;
-    let text = netmortem_reports::text(&document, netmortem_reports::Colors::None, None);
+    let plain = netmortem_reports::Colors::None;
+    let text = netmortem_reports::text(&document, plain, None) + &netmortem_reports::wrote(&files, plain);
     std::fs::write(dir.join("gallery.txt"), text)?;
     std::fs::write(
         dir.join("timing.txt"),

@@ -76,10 +76,7 @@ fn said(document: &Document) -> (String, String) {
         .iter()
         .map(|s| s.lead.as_str())
         .find(|l| !l.is_empty());
-    (
-        lead.unwrap_or_default().to_owned(),
-        text(document, Colors::None, None),
-    )
+    (lead.unwrap_or_default().to_owned(), text(document, Colors::None, None))
 }
 
 /// The first sentence and the first page of a scene's report, or of its comparison.
