@@ -21,6 +21,8 @@ use crate::stat::nearest_rank;
 
 /// Fewest of a group.
 const LEAST: usize = 3;
+/// Whose client waited so long for it met no connection that was ending anyway, ns.
+pub const AT_WORK_NS: i64 = 100_000_000;
 /// Groups kept.
 const GROUPS: usize = 5;
 
@@ -48,9 +50,9 @@ pub struct TurnedAway {
 }
 
 impl TurnedAway {
-    /// Fewer are answered since than are turned away.
+    /// Fewer are answered since than are turned away, or who served each of them ended in the middle of it.
     pub fn is_wrong(&self) -> bool {
-        self.since < self.requests
+        self.since < self.requests || self.ended == self.requests && self.wait_ns >= AT_WORK_NS
     }
 }
 

@@ -35,10 +35,15 @@ pub(super) fn unmapped(facts: &Facts, reason: &str, rows: &[&DropRow]) -> Option
     if reason != RULES {
         return None;
     }
-    let own = |to: &IpAddr| !to.is_multicast() && facts.spaces.of_address(*to).is_some();
+    // Of the very host that dropped it: that has the device, which no other has.
+    let links = &facts.routes.links;
+    let own = |to: IpAddr, dev: &str| {
+        let netns = facts.spaces.of_address(to).filter(|_| !to.is_multicast());
+        netns.is_some_and(|netns| links.has(netns, dev) == Some(true)) && !links.several(dev)
+    };
     let key = |r: &&DropRow| -> Option<Key> {
         let owner = r.owner.filter(|o| o.carries == Carries::Datagram && o.pid > 0)?;
-        Some((owner.pid, r.way?.to.to_canonical(), r.dev)).filter(|(_, to, _)| own(to))
+        Some((owner.pid, r.way?.to.to_canonical(), r.dev)).filter(|(_, to, dev)| own(*to, &dev.text()))
     };
     let mut by: BTreeMap<Key, usize> = BTreeMap::new();
     for key in rows.iter().filter_map(key) {
@@ -94,17 +99,20 @@ mod tests {
     use crate::reconstruct::skb::Forwarded;
     use crate::reconstruct::transmit::tables::TxRow;
     use crate::reconstruct::whose::Owner;
+    use crate::routes::Routes;
     use crate::snapshots::spaces::Spaces;
 
     /// Nine datagrams of thread 70 to this address are dropped; `passed` others of it, and 30 of thread 71, are passed on by the same device.
     fn said(to: [u8; 4], passed: u32) -> Option<String> {
         let mut f = Facts::empty();
-        let addresses = "netns=2 ifindex=3 address=10.77.20.1/24\n";
-        f.spaces = Spaces::of(&crate::testing::listed(&[(
-            "addresses",
-            SnapshotWhen::Start,
-            addresses,
-        )]));
+        let addresses = "netns=2 ifindex=3 address=10.77.20.1/24\nnetns=3 ifindex=3 address=10.77.20.7/24\n";
+        let links = "netns=2 ifindex=3 name=gww\nnetns=2 ifindex=4 name=gwl\nnetns=3 ifindex=3 name=eth0\n";
+        let lists = [
+            ("addresses", SnapshotWhen::Start, addresses),
+            ("links", SnapshotWhen::Start, links),
+        ];
+        let capture = crate::testing::listed(&lists);
+        (f.spaces, f.routes) = (Spaces::of(&capture), Routes::of(&capture));
         let name = format!("{}{OTHERS}", TIMEOUTS[0]);
         f.settings.0.insert(name, "3, 120".into());
         for n in 0..passed + 30 {
@@ -149,7 +157,8 @@ mod tests {
     fn what_a_nat_does_not_know_comes_to_the_host_itself() {
         let says = "they were for 10.77.20.1 itself, while 54 others of their sender were passed on from gww: an address translation (NAT) did not know these, as where its entry ended after a silence (net.netfilter.nf_conntrack_udp_timeout_stream = 3 s; inferred)";
         assert_eq!(said([10, 77, 20, 1], 54).as_deref(), Some(says));
-        // Nobody's address here; too few others of it, however many of another.
+        // Another host's address, that this one only passes on to; nobody's here; too few others of it, however many of another.
+        assert_eq!(said([10, 77, 20, 7], 54), None);
         assert_eq!(said([10, 77, 20, 9], 54), None);
         assert_eq!(said([10, 77, 20, 1], 9), None);
     }

@@ -2,15 +2,13 @@
 
 use super::sentences::{capital, counted, duration, moment};
 use super::{Line, Tone};
-use crate::analyses::application::{Application, TurnedAway};
+use crate::analyses::application::{AT_WORK_NS, Application, TurnedAway};
 
 /// One that few suffer from, beside many answers, is no news: one in so many.
 const ONE_IN: u64 = 20;
-/// But for those that waited so long: no FIN that was on its way when the request was sent, as of a connection that had been idle, ns.
-const WAITED_NS: i64 = 100_000_000;
 
 fn first(a: &Application) -> Option<&TurnedAway> {
-    let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since || t.wait_ns >= WAITED_NS;
+    let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since || t.wait_ns >= AT_WORK_NS;
     a.turned_away.iter().find(worth)
 }
 

@@ -145,6 +145,14 @@ fn few_that_waited_long_are_told_and_what_became_of_their_servers() {
     assert_eq!(line.tone, Tone::Notice);
     let told = "7 of the threads that served them ended then: they were killed, crashed, or exited in the middle of it";
     assert!(line.headline.contains(told), "{}", line.headline);
+    // All of them: that is wrong, however many others are answered.
+    for n in 27..CALLS {
+        f.ended.leaves(i64::from(n) * 100 * MS + 110 * MS, 900 + n as i32, 32);
+    }
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.iter().find(|l| l.subject == "application").unwrap();
+    assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));
+    assert!(line.headline.contains("; the threads that served them ended then: "));
 }
 
 /// A few beside many answers are the end of idle connections, just then.
