@@ -120,6 +120,9 @@ pub struct Transmit {
     pub unattributed: StageTimes,
     /// Held by this host or the peer's window: the sum of a segment's waits, 0 where there was none.
     pub held: StageTimes,
+    /// The same with the time until something was sent again without need.
+    #[serde(skip)]
+    pub held_or_again: StageTimes,
     /// How much of the time from the device to the ACK was the peer's application's, of segments whose peer is in the recording too.
     pub peer: Option<PeerPart>,
     /// Connections, most segments first.
@@ -244,10 +247,9 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         stages: units.stages(),
         unattributed: units.unattributed(),
         held: units.times("held", waits, |r| {
-            let holds = |s: &Stage| s.holds() && !(needless && *s == Stage::Recovery);
-            let waits = Stage::ALL.into_iter().filter(holds).filter_map(|s| r.stage(s));
-            Some(waits.fold(0i64, i64::saturating_add))
+            Some(held(r, |s| s.holds() && !(needless && s == Stage::Recovery)))
         }),
+        held_or_again: units.times("held", waits, |r| Some(held(r, Stage::holds))),
         peer: peer::peer_part(facts, units.rows()),
         disagreed: rescaled::disagreed(facts, &connections),
         connections,
@@ -271,6 +273,12 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
             .collect(),
         lacks: lacks(facts),
     })
+}
+
+/// The sum of a segment's waits of some kinds, ns.
+fn held(r: &TxRow, holds: impl Fn(Stage) -> bool) -> i64 {
+    let waits = Stage::ALL.into_iter().filter(|s| holds(*s)).filter_map(|s| r.stage(s));
+    waits.fold(0i64, i64::saturating_add)
 }
 
 /// The smallest lower bound that is told.

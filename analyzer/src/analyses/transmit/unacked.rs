@@ -30,8 +30,8 @@ pub struct Unacked {
     pub from_ns: i64,
     /// Until when none of it is known to have been acknowledged.
     pub to_ns: i64,
-    /// Other such connections.
-    pub others: u64,
+    /// Other such connections, as in the view.
+    pub others: Vec<u32>,
     /// Its first segment.
     pub first: Option<Id>,
 }
@@ -77,15 +77,14 @@ pub(super) fn unacked(facts: &Facts) -> Option<Unacked> {
             timeouts: timeouts.get(c).copied().unwrap_or(0),
             from_ns: first.t_sched_ns.saturating_sub(start),
             to_ns: to.saturating_sub(start),
-            others: 0,
+            others: vec![],
             first: Some(Id::new(Kind::Tx, first.skb_id.0)),
         })
     });
-    let all: Vec<Unacked> = each.collect();
-    let others = all.len().saturating_sub(1) as u64;
-    let longest = all
-        .into_iter()
-        .max_by_key(|u| (u.to_ns.saturating_sub(u.from_ns), std::cmp::Reverse(u.connection)))?;
+    let mut all: Vec<Unacked> = each.collect();
+    all.sort_by_key(|u| (std::cmp::Reverse(u.to_ns.saturating_sub(u.from_ns)), u.connection));
+    let others = all.iter().skip(1).map(|u| u.connection).collect();
+    let longest = all.into_iter().next()?;
     Some(Unacked { others, ..longest })
 }
 

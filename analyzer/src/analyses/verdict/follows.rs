@@ -162,7 +162,8 @@ const TIMES: u64 = 4;
 /// The connection that had no ACK lost something here; else the connection held most was held by losses, of which so many were here.
 fn held(t: &Transmit, hurt: &Hurt) -> bool {
     if let Some(u) = t.unacked.as_ref().filter(|_| super::unacked::unacked(t).is_some()) {
-        return hurt.losses.contains_key(&u.connection) && u.others == 0;
+        let mut all = std::iter::once(&u.connection).chain(&u.others);
+        return all.all(|c| hurt.losses.contains_key(c));
     }
     let most = t.most_held();
     most.is_some_and(|c| {

@@ -98,10 +98,13 @@ fn part(of: &Distribution, whole: &Distribution) -> f64 {
 /// Whether this host or the peer's window held the segments worth a look, and how long: of the segments that the percentiles
 /// are of; where these were not held and all together were, of all, and that is said.
 fn held_by_sender(t: &Transmit, sure: bool) -> (bool, String) {
-    let worth = |held: &Distribution, whole: &Distribution| {
-        let reached = |ns: i64| held.p99_ns.is_some_and(|v| v >= ns);
+    let worth = |held: &Distribution, again: &Distribution, whole: &Distribution| {
+        let reached = |of: &Distribution, ns: i64| of.p99_ns.is_some_and(|v| v >= ns);
         let share = part(held, whole);
-        (reached(SENDER_NOTICE_NS) || reached(SENDER_FLOOR_NS) && share >= SENDER_NOTICE_SHARE).then(|| {
+        let large = share >= SENDER_NOTICE_SHARE;
+        // What was sent again without need held nothing; of the rest a large share is worth a look as before.
+        let long = reached(again, SENDER_NOTICE_NS) && reached(held, SENDER_FLOOR_NS);
+        (long || reached(again, SENDER_FLOOR_NS) && large).then(|| {
             format!(
                 "held p99 {} by this host or the peer's window, {:.0} % of their time",
                 or_dash(held.p99_ns),
@@ -110,8 +113,9 @@ fn held_by_sender(t: &Transmit, sure: bool) -> (bool, String) {
         })
     };
     let apart = t.total.all.n != pick(&t.total, sure).n;
-    let picked = worth(pick(&t.held, sure), pick(&t.total, sure));
-    let said = match (picked, worth(&t.held.all, &t.total.all)) {
+    let again = &t.held_or_again;
+    let picked = worth(pick(&t.held, sure), pick(again, sure), pick(&t.total, sure));
+    let said = match (picked, worth(&t.held.all, &again.all, &t.total.all)) {
         (Some(held), _) => held,
         (None, Some(held)) => format!("with the less certain ones (n {}): {held}", t.total.all.n),
         (None, None) => return (false, String::new()),

@@ -6,7 +6,7 @@ use crate::analyses::transmit::{Transmit, Unacked};
 
 /// `no data of 10.0.0.1:40000 > 10.0.0.2:80 was acknowledged from 0.147 s to 0.762 s, though it was sent again 2 times (from tx:50)`
 fn words(u: &Unacked) -> String {
-    let others = match u.others {
+    let others = match u.others.len() as u64 {
         0 => String::new(),
         n => format!(", nor of {}", counted(n, "connection more", "connections more")),
     };
@@ -45,7 +45,11 @@ mod tests {
             "{}",
             line.sentence
         );
-        assert!(!line.sentence.contains("by loss"), "{}", line.sentence);
+        // What held the other one is said of that.
+        let other = line
+            .sentence
+            .contains("; most held of all 8: 10.80.1.1:38810 > 10.80.2.1:7000 by ");
+        assert!(other && !line.sentence.contains("kbit/s"), "{}", line.sentence);
         let t = answers.transmit.findings().unwrap();
         let sender = |port: &str| t.connections.iter().find(|c| c.label.contains(port)).unwrap();
         assert_eq!((sender(":38814 >").acked, sender(":38814 >").mbit_per_s), (0, None));
