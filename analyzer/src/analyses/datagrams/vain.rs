@@ -104,7 +104,7 @@ pub(super) fn in_vain(t: &TurnRow, s: &SocketRow) -> bool {
         TurnEnd::RecordingEnd => OPEN_NS,
         _ => return false,
     };
-    awaited && !s.served && t.ready_ns.is_none() && t.waited_ns >= least
+    awaited && !s.served && !t.reply && t.ready_ns.is_none() && t.waited_ns >= least
 }
 
 /// All that surely are such.

@@ -28,6 +28,7 @@ mod calls;
 mod landed;
 mod left;
 mod lengths;
+mod replies;
 mod routes;
 mod rows;
 mod snapshot;

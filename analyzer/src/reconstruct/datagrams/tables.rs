@@ -111,6 +111,8 @@ pub struct TurnRow {
     pub awaited: Awaited,
     /// It gave the socket up after it had waited: closed it, or asked the same on a new one, before it slept again.
     pub gave_up: bool,
+    /// It was sent right behind a datagram for which the socket had not asked: an answer to that (inferred).
+    pub reply: bool,
     /// The turn with which it asked again at once, place in `udp_turns`.
     pub again: Option<u32>,
     /// The first packet that was sent.
@@ -152,6 +154,7 @@ impl TurnRow {
             waited_in: Name::default(),
             awaited: Awaited::No,
             gave_up: false,
+            reply: false,
             again: None,
             skb_id: None,
             there: None,
@@ -287,6 +290,13 @@ pub static UDP_TURNS: TableDef<TurnRow> = TableDef {
             Bool,
             "after the wait it closed the socket, or asked the same on a new one, before it slept again",
             |r, _| Cell::Bool(r.gave_up)
+        ),
+        col!(
+            "reply",
+            "",
+            Bool,
+            "sent right behind a datagram for which the socket had not asked: an answer to that (inferred)",
+            |r, _| Cell::Bool(r.reply)
         ),
         col!(
             "again",
