@@ -24,8 +24,9 @@ pub(super) fn given_up(facts: &Facts, rows: &[&DropRow]) -> u64 {
         return 0;
     }
     let waited = |o: &&OpenRow| matches!(o.end, OpenEnd::GivenUp | OpenEnd::TimedOut) && o.total_ns() >= LEAST_NS;
-    let mut of: FxHashSet<ConnectionId> = facts.opens.iter().filter(waited).filter_map(|o| o.connection).collect();
-    of.retain(|c| syns.contains(c));
+    let dropped: FxHashSet<ConnectionId> = syns.iter().copied().collect();
+    let of = facts.opens.iter().filter(waited).filter_map(|o| o.connection);
+    let mut of: FxHashSet<ConnectionId> = of.filter(|c| dropped.contains(c)).collect();
     if of.is_empty() {
         return 0;
     }

@@ -8,6 +8,7 @@ use super::calls::SendCall;
 use super::landed::{self, Landed};
 use super::left;
 use super::lengths::HEADERS;
+use super::replies;
 use super::snapshot::Line;
 use super::sockets::{CopyRow, SocketRow};
 use super::tables::TurnRow;
@@ -112,6 +113,7 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
     let ways = whither::tell(&sends, &by_call, &to, &mut turns, sockets.len());
     name(&mut sockets, &ways, &looped, &lines, &processes);
     whither::peers(&mut sockets, &ways, &to);
+    replies::mark(&mut turns);
     Datagrams {
         turns,
         sockets,
