@@ -231,3 +231,29 @@ fn of_planted_changes_those_that_matter_are_told_with_what_they_did() {
     // What nftables drops is dropped in this host.
     assert!(said(&found.clusters[2])[0].contains("packets were dropped in this host"));
 }
+
+/// The head of the page has them in order of time, and says of what repairs that it does.
+#[test]
+fn the_page_tells_them_in_order_and_what_was_better_as_such() {
+    let capture = crate::tests::sample("changes/changes.nmb.zst");
+    let lines = crate::analyses::answer(&crate::analyze(&capture, &Default::default())).verdict;
+    let line = lines
+        .iter()
+        .find(|l| l.headline.starts_with("changed in the recording: "))
+        .unwrap();
+    let at = |text: &str| {
+        line.headline
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}: {}", line.headline))
+    };
+    let order = [
+        "at 1.603 s in nmlab-23801-r root qdisc of rb became tbf",
+        "(by tc), since then answers of",
+        "at 2.607 s in nmlab-23801-r root qdisc of rb was removed",
+        "(by tc), better since then, answers of 10.86.2.2:7000 took p50 152.5 µs (23.05 ms before)",
+        "at 3.612 s",
+        "at 4.625 s",
+        "and changes at 2 more times",
+    ];
+    assert!(order.map(at).is_sorted(), "{}", line.headline);
+}

@@ -39,14 +39,18 @@ fn told(c: &Cluster) -> String {
         says.push(&rest);
     }
     let effects: Vec<&str> = c.effects.iter().map(|e| e.says.as_str()).collect();
+    let since = match c.is_worse() || c.effects.iter().any(|e| e.late) {
+        true => "since then",
+        false => "better since then,",
+    };
     let effects = match effects.as_slice() {
         [] => String::new(),
-        of => format!(", since then {}", of.join(" and ")),
+        of => format!(", {since} {}", of.join(" and ")),
     };
     format!("at {:.3} s {}{effects}", c.from_ns as f64 / 1e9, says.join(", "))
 }
 
-/// What was announced, those first after which something was worse.
+/// What was announced, in order of time: of many those after which something was worse.
 fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
     let only_said = |c: &&Cluster| {
         let one = matches!(c.settings.as_slice(), [(_, name)] if name == FORWARD);
@@ -57,7 +61,9 @@ fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
     if clusters.is_empty() {
         return None;
     }
-    let named: Vec<String> = clusters.iter().take(NAMED).map(|c| told(c)).collect();
+    let mut named: Vec<&Cluster> = clusters.iter().take(NAMED).copied().collect();
+    named.sort_by_key(|c| c.from_ns);
+    let named: Vec<String> = named.into_iter().map(told).collect();
     let mut rest = vec![];
     let more = clusters.len().saturating_sub(NAMED) as u64 + changes.more;
     if more > 0 {
