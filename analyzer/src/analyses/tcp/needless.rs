@@ -14,7 +14,7 @@ pub(super) fn needless(facts: &Facts) -> Option<u64> {
 
 /// Whether that is all that was sent again: then no segment waited for a loss to be repaired.
 pub(crate) fn all_needless(facts: &Facts) -> bool {
-    let sizes = facts.retransmits.iter().map(|r| r.segments);
-    let segments = sizes.fold(Some(0u64), |sum, n| Some(sum?.saturating_add(n?.into())));
+    let mut sizes = facts.retransmits.iter().map(|r| r.segments);
+    let segments = sizes.try_fold(0u64, |sum, n| Some(sum.saturating_add(n?.into())));
     segments.is_some_and(|n| n > 0 && needless(facts).is_some_and(|known| known >= n))
 }
