@@ -17,7 +17,7 @@ mod table;
 mod tests;
 
 pub use merged::{Fleet, FleetDrop, FleetStage, of};
-pub use summary::{Bins, Changed, DropGroup, Line, MAX_CHANGES, SPARK_BINS, Stage, Summary, VERSION};
+pub use summary::{Bins, Changed, DropGroup, HostChanges, Line, MAX_CHANGES, SPARK_BINS, Stage, Summary, VERSION};
 pub use table::SummaryTable;
 
 use crate::Facts;

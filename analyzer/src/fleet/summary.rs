@@ -54,8 +54,8 @@ pub struct Summary {
     pub retransmits: Option<u64>,
     /// Segments that they sent; `None` when not recorded, or not known of all.
     pub retransmit_segments: Option<u64>,
-    /// What was changed on the host meanwhile, at most [`MAX_CHANGES`], what was worse after it first; `None`: its recorder did not listen.
-    pub changes: Option<Vec<Changed>>,
+    /// What was changed on the host meanwhile; `None`: its recorder did not listen.
+    pub changes: Option<HostChanges>,
     /// Drops and retransmits in each of [`SPARK_BINS`] equal parts of the recording.
     pub trouble: Vec<u64>,
     /// Largest receive total of the units that began in each part, ns; `None`: no unit began there.
@@ -129,6 +129,21 @@ pub struct Changed {
     pub differs: String,
     /// Something was for the worse, soon after.
     pub worse: bool,
+    /// What was before and after it was compared: it lasted, and no events are missing.
+    pub compared: bool,
+}
+
+/// What was changed on a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostChanges {
+    /// At most [`MAX_CHANGES`], what was worse after it first.
+    pub told: Vec<Changed>,
+    /// Times at which something was changed that are not among these.
+    pub more: u64,
+    /// Changes of devices and namespaces that came in the recording, which are not among these either.
+    pub passing: u64,
+    /// Times that something that was announced was lost.
+    pub lost: u64,
 }
 
 impl Summary {
@@ -207,7 +222,7 @@ fn line(l: &crate::analyses::verdict::Line) -> Line {
     }
 }
 
-fn changes(of: &Changes) -> Vec<Changed> {
+fn changes(of: &Changes) -> HostChanges {
     let one = |c: &Cluster| {
         let more = (c.more > 0).then(|| format!("{} more", c.more));
         let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
@@ -217,11 +232,18 @@ fn changes(of: &Changes) -> Vec<Changed> {
             says: says.join("; "),
             differs: differs.join("; "),
             worse: c.is_worse(),
+            compared: c.compared_ns.is_some(),
         }
     };
     // Those that did harm before those that did not.
     let (worse, others): (Vec<_>, Vec<_>) = of.clusters.iter().map(one).partition(|c| c.worse);
-    worse.into_iter().chain(others).take(MAX_CHANGES).collect()
+    let told: Vec<Changed> = worse.into_iter().chain(others).take(MAX_CHANGES).collect();
+    HostChanges {
+        more: (of.clusters.len() as u64 + of.more).saturating_sub(told.len() as u64),
+        told,
+        passing: of.passing,
+        lost: of.lost,
+    }
 }
 
 fn group(g: &crate::analyses::drops::Group) -> DropGroup {

@@ -1,7 +1,7 @@
 //! The page of made-up summaries: every figure stands where it should, nothing hostile gets out of its text.
 
 use netmortem_analyzer::analyses::verdict::Tone;
-use netmortem_analyzer::fleet::{self, Changed, DropGroup, Line, Stage, Summary, VERSION};
+use netmortem_analyzer::fleet::{self, Changed, DropGroup, HostChanges, Line, Stage, Summary, VERSION};
 
 use super::*;
 use crate::html;
@@ -186,42 +186,40 @@ fn stages_have_words_and_names_break_where_they_may() {
     assert!(page.contains(">opens_<wbr>opens/<wbr>one.nmb<wbr></a>"));
 }
 
-/// What was rolled out stands in order of time, what did harm first; where nobody listened that is said, and of no recording it is nothing.
+/// What was rolled out stands in order of time, what did harm first; what nobody heard, and what was not compared, is said.
 #[test]
 fn changes_of_hosts_stand_together() {
     let change = |at_ns, says: &str, worse| Changed {
         at_ns,
         says: says.to_owned(),
-        differs: if worse {
-            "7 packets were dropped (none before)"
-        } else {
-            ""
-        }
-        .to_owned(),
+        differs: String::new(),
         worse,
+        compared: at_ns < 9_000_000_000,
     };
-    let with = |name: &str, changes| Summary {
-        changes,
+    let with = |name: &str, told: Option<Vec<Changed>>, lost| Summary {
+        changes: told.map(|told| HostChanges {
+            told,
+            more: 3,
+            passing: 0,
+            lost,
+        }),
         ..summary(name, Tone::Ok, 5_000)
     };
+    let late = change(9_000_000_000, "late <b>", false);
+    let early = change(1_000_000_000, "early", false);
     let all = vec![
-        with(
-            "a",
-            Some(vec![
-                change(9_000_000_000, "late <b>", false),
-                change(1_000_000_000, "early", false),
-            ]),
-        ),
-        with("b", Some(vec![change(5_000_000_000, "harmful", true)])),
-        with("c", Some(vec![])),
-        with("d", None),
+        with("a", Some(vec![late, early]), 0),
+        with("b", Some(vec![change(5_000_000_000, "harmful", true)]), 0),
+        with("c", Some(vec![]), 2),
+        with("d", None, 0),
     ];
     let page = html(&document(&fleet::of(all.clone()), &[], &[], &|_| None));
     let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not in the page"));
     assert!(at("harmful") < at("early") && at("early") < at("late &lt;b&gt;"));
     at(
-        "In 2 recordings the host was changed while it was recorded; after 1 change something was worse. Of 1 recording that is not known.",
+        "In 2 recordings the host was changed while it was recorded; after 1 change something was worse. Of 1 change what was before and after could not be compared. Of 1 recording something that was announced was lost. Of 1 recording nothing is known, as its recorder did not listen.",
     );
+    at(" 9 more are on the recordings");
     let page = html(&document(&fleet::of(all[3..].to_vec()), &[], &[], &|_| None));
     assert!(!page.contains("Changes of the hosts"));
 }

@@ -79,8 +79,8 @@ pub struct GivenUp {
     pub longer: u64,
     /// RSTs that this host sent for what came on these connections then.
     pub rsts: u64,
-    /// Of these, how many whose asking thread ended within a quarter of a second: an exit, a kill, or a tool that ends when it has given up.
-    pub ended: u64,
+    /// Of these, how many whose asking thread ended within a quarter of a second: an exit, a kill, or a tool that ends when it has given up; `None`: the recording does not tell.
+    pub ended: Option<u64>,
     /// Connections opened a second by this group before the first of them; `None`: too short a time.
     pub opened_before: Option<f64>,
     /// And from the first to the last.
@@ -189,7 +189,7 @@ pub(crate) fn asked(facts: &Facts) -> Vec<Asked> {
         group.answers |= one.later;
         group.rsts += one.rsts;
         let asker = facts.connections.get(c.0 as usize).map_or(0, |row| row.pid);
-        if facts.ended.within(asker, left, left.saturating_add(ENDS_NS)) {
+        if facts.ended.within(asker, left, left.saturating_add(ENDS_NS)) == Some(true) {
             group.ended.push(left);
         }
     }
@@ -283,7 +283,10 @@ fn judged(
         patience: None,
         later,
         rsts: group.rsts,
-        ended: group.ended.iter().filter(|t| closes.contains(t)).count() as u64,
+        ended: facts.ended.is_told().then(|| {
+            let ours = |t: &&i64| closes.binary_search(t).is_ok();
+            group.ended.iter().filter(ours).count() as u64
+        }),
         first_ns: first.saturating_sub(start),
         last_ns: last.saturating_sub(start),
         opened_before: facts.capture.start_ns.and_then(|start| rate(start, first)),

@@ -41,8 +41,8 @@ pub struct TurnedAway {
     pub since: u64,
     /// From the request to the FIN (p50), ns.
     pub wait_ns: i64,
-    /// Of these, how many whose serving thread ended within a quarter of a second of it.
-    pub ended: u64,
+    /// Of these, how many whose serving thread ended within a quarter of a second of it; `None`: not told of each.
+    pub ended: Option<u64>,
     /// When the first of them was sent, ns since the start of the recording.
     pub first_ns: i64,
     /// And the last.
@@ -50,14 +50,14 @@ pub struct TurnedAway {
 }
 
 impl TurnedAway {
-    /// Fewer are answered since than are turned away, or who served each of them ended in the middle of it.
+    /// Fewer are answered since than are turned away.
     pub fn is_wrong(&self) -> bool {
-        self.since < self.requests || self.ended == self.requests && self.wait_ns >= AT_WORK_NS
+        self.since < self.requests
     }
 }
 
-/// When it was sent, how long it waited, and whether the serving thread ended then.
-type Away = (i64, i64, bool);
+/// When it was sent, how long it waited, and whether the serving thread ended then, if that is told.
+type Away = (i64, i64, Option<bool>);
 
 /// All groups, most first.
 pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
@@ -78,7 +78,7 @@ pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
             .and_then(|p| facts.connections.get(p.0 as usize))
             .map(|p| p.pid);
         let around = (closed.saturating_sub(ENDS_NS), closed.saturating_add(ENDS_NS));
-        let ended = server_thread.is_some_and(|pid| facts.ended.within(pid, around.0, around.1));
+        let ended = server_thread.and_then(|pid| facts.ended.within(pid, around.0, around.1));
         groups
             .entry((server(facts, c), row.task))
             .or_default()
@@ -112,7 +112,7 @@ pub(super) fn turned_away(facts: &Facts) -> Vec<TurnedAway> {
             before,
             since: answered.len() as u64 - before,
             wait_ns: nearest_rank(&mut waits, 50).unwrap_or(0),
-            ended: of.iter().filter(|w| w.2).count() as u64,
+            ended: of.iter().map(|w| w.2.map(u64::from)).sum(),
             first_ns: first.saturating_sub(start),
             last_ns: last.saturating_sub(start),
         });

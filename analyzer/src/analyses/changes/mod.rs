@@ -127,10 +127,16 @@ fn sentences(rows: &[&ChangeRow]) -> Vec<String> {
     out
 }
 
+/// Kinds that are kept of changes at one time.
+const MOST_KINDS: usize = 20;
+
 /// Each once, in order.
 fn kinds(rows: &[&ChangeRow]) -> Vec<String> {
     let mut out: Vec<String> = vec![];
     for row in rows {
+        if out.len() >= MOST_KINDS {
+            break;
+        }
         let words = match row.what {
             "sysctl" => row.of.clone(),
             "link" => format!("device {}", row.of),

@@ -176,7 +176,7 @@ pub fn answer(facts: &Facts) -> Outcome<Datagrams> {
     let process = |(pid, there, to): &Key| (facts.process(*pid), *there, to.clone());
     let repeated = repeated::Repeated::of(facts);
     let lost_ones = lost::LostOnes::of(facts);
-    let is_vain = |t: &TurnRow, s| !lost_ones.is(t) && (in_vain(t, s) || repeated.in_vain(facts, t, s));
+    let is_vain = |t: &TurnRow, s| !lost_ones.is(t) && (in_vain(t, s) || !t.reply && repeated.in_vain(facts, t, s));
     let vain = || turns().filter(|(t, s)| is_vain(t, s));
     let crowds = crowds::Crowds::of(facts, vain().map(|(t, _)| (process(&key(t)), t)));
     let process = |key: &Key| crowds.told(process(key));

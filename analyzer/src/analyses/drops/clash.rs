@@ -35,7 +35,7 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let (rise, rows) = (|counter: &str| beside.rise(SOURCE, counter), beside.rows.as_slice());
     let (clashes, dropped) = (rise("insert_failed"), rise("drop"));
     // A chain that is too long, or an entry that dies, is counted as the one and not as the other.
-    if clashes == 0 || dropped < clashes || rise("chaintoolong") > 0 {
+    if !beside.is_of_most() || clashes == 0 || dropped < clashes || rise("chaintoolong") > 0 {
         return None;
     }
     let owned = || rows.iter().filter_map(|d| d.owner);
@@ -85,7 +85,7 @@ fn strangers(facts: &Facts, rows: &[&DropRow], clashes: u64, counted: &str) -> O
         bytes.is_some_and(|n| SYN.contains(&n))
     };
     let says = format!(
-        "what their address translation (NAT) gave these new connections was taken: {counted}, as many as these, all of which are as long as SYNs, as where no port is free for their destination, or none of those that it tries (inferred)"
+        "what their address translation (NAT) gave these new connections was taken: {counted}, as many as of these then, all of which are as long as SYNs, as where no port is free for their destination, or none of those that it tries (inferred)"
     );
     rows.iter().all(syn).then_some(Full { says, counted: true })
 }

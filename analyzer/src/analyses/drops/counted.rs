@@ -15,7 +15,12 @@ pub(super) struct Counted<'f, 'r> {
     /// Readings, where the whole recording was not counted.
     between: Option<RangeInclusive<i64>>,
     pub(super) rows: Vec<&'r DropRow>,
+    /// Those of all of the recording.
+    all: usize,
 }
+
+/// Part of a group that must lie between the readings for them to tell of it.
+const MOSTLY: f64 = 0.5;
 
 impl<'f, 'r> Counted<'f, 'r> {
     /// Beside counters of one source.
@@ -26,6 +31,7 @@ impl<'f, 'r> Counted<'f, 'r> {
         Counted {
             facts,
             rows: rows.iter().filter(of).copied().collect(),
+            all: rows.len(),
             between,
         }
     }
@@ -39,6 +45,10 @@ impl<'f, 'r> Counted<'f, 'r> {
         let rows = rows.filter(|r| r.counter.source == source && r.counter.name == name);
         let rows = rows.filter(|r| inside(r.from_ns) && inside(r.to_ns));
         rows.filter_map(|r| r.rise).fold(0, u64::saturating_add)
+    }
+    /// Whether it tells of most of the group.
+    pub(super) fn is_of_most(&self) -> bool {
+        self.rows.len() as f64 >= MOSTLY * self.all as f64
     }
     /// ` in 1.003 s of it`, where it is not all of the recording.
     pub(super) fn when(&self) -> String {

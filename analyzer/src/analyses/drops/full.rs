@@ -71,7 +71,7 @@ pub(super) fn full(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> 
     );
     // Two packets of one new connection at once (questions for A and AAAA): counted as both, and no table was full.
     let rose = rise(of.counter).saturating_sub(rise("insert_failed"));
-    let counted = rose > 0 && rose as f64 >= MOSTLY * count && rose as f64 * MOSTLY <= count;
+    let counted = beside.is_of_most() && rose > 0 && rose as f64 >= MOSTLY * count && rose as f64 * MOSTLY <= count;
     let says = match (counted, size) {
         (true, size) => {
             let size = size.map_or_else(String::new, |s| format!(", {s}"));

@@ -1,9 +1,10 @@
 //! SYNs of attempts that were given up after a wait: their program waited for an answer, whatever else went well beside it.
 //!
-//! Needs `drops` with their sockets, `opens`. Of attempts that ended sooner, of scans and of checks nobody is known to have waited.
+//! Needs `drops` with their sockets, `opens`. Of attempts that ended sooner, of scans, of checks, and of those whose program works by another address nobody is known to have waited.
 
 use rustc_hash::FxHashSet;
 
+use crate::analyses::opens::aside::{Aside, asides};
 use crate::analyses::opens::{checking, scanning};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -25,7 +26,15 @@ pub(super) fn given_up(facts: &Facts, rows: &[&DropRow]) -> u64 {
     }
     let waited = |o: &&OpenRow| matches!(o.end, OpenEnd::GivenUp | OpenEnd::TimedOut) && o.total_ns() >= LEAST_NS;
     let dropped: FxHashSet<ConnectionId> = syns.iter().copied().collect();
-    let of = facts.opens.iter().filter(waited).filter_map(|o| o.connection);
+    // Who works by another address, as from a pool, or of the other family, or tries many ends, did not wait for this one.
+    let asides = asides(facts);
+    let alone = |o: &&OpenRow| matches!(asides.of(o), None | Some(Aside::Few(_)));
+    let of = facts
+        .opens
+        .iter()
+        .filter(waited)
+        .filter(alone)
+        .filter_map(|o| o.connection);
     let mut of: FxHashSet<ConnectionId> = of.filter(|c| dropped.contains(c)).collect();
     if of.is_empty() {
         return 0;

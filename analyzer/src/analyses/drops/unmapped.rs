@@ -4,10 +4,10 @@
 //! server ─ 10.0.0.1:5061 ─┬ its entry is there: translated, queued on the next device   (passed on)
 //!                         └ it ended after a silence (nf_conntrack_udp_timeout): INPUT, dropped by a rule
 //! ```
-//! Needs `drops` with the look-ups of their routes, `tx`, packets passed on. A packet for an own address that goes on was translated. Source: net/netfilter/nf_conntrack_proto_udp.c.
+//! Needs `drops` with the look-ups of their routes, `udp_turns`, packets passed on. A packet for an own address that goes on was translated. Source: net/netfilter/nf_conntrack_proto_udp.c.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use rustc_hash::FxHashSet;
 
@@ -15,7 +15,6 @@ use super::reasons::RULES;
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
 use crate::reconstruct::drops::tables::DropRow;
-use crate::reconstruct::transmit::tables::TxKind;
 use crate::reconstruct::whose::Carries;
 use crate::settings::OTHERS;
 
@@ -53,15 +52,20 @@ pub(super) fn unmapped(facts: &Facts, reason: &str, rows: &[&DropRow]) -> Option
     if n.saturating_mul(2) < rows.len() {
         return None;
     }
-    let sent = facts.tx.iter().filter(|t| t.kind == TxKind::Udp && t.pid == pid);
-    let sent: FxHashSet<SkbId> = sent.map(|t| t.skb_id).collect();
+    // Of each run of sends there the first datagram.
+    let there = |a: SocketAddr| a.ip().to_canonical() == to;
+    let sent = facts
+        .udp_turns
+        .iter()
+        .filter(|t| t.pid == pid && t.to.is_some_and(there));
+    let sent: FxHashSet<SkbId> = sent.filter_map(|t| t.skb_id).collect();
     let on = |f: &&crate::reconstruct::skb::Forwarded| f.from == dev && sent.contains(&f.skb);
     let passed: FxHashSet<SkbId> = facts.forwarded.iter().filter(on).map(|f| f.skb).collect();
     if passed.len() < PASSED.max(n) {
         return None;
     }
     Some(format!(
-        "they were for {to} itself, while {} others of their sender were passed on from {}: an address translation (NAT) did not know these, as where its entry ended after a silence ({}; inferred)",
+        "they were for {to} itself, while {} others that their sender sent there were passed on from {}: an address translation (NAT) did not know these, as where its entry ended after a silence ({}; inferred)",
         passed.len(),
         dev.text(),
         timeouts(facts)
@@ -95,14 +99,14 @@ mod tests {
     use super::*;
     use crate::Confidence;
     use crate::analyses::drops::tests::drop_row;
+    use crate::reconstruct::datagrams::tables::TurnRow;
     use crate::reconstruct::drops::Way;
     use crate::reconstruct::skb::Forwarded;
-    use crate::reconstruct::transmit::tables::TxRow;
     use crate::reconstruct::whose::Owner;
     use crate::routes::Routes;
     use crate::snapshots::spaces::Spaces;
 
-    /// Nine datagrams of thread 70 to this address are dropped; `passed` others of it, and 30 of thread 71, are passed on by the same device.
+    /// Nine datagrams of thread 70 to this address are dropped; `passed` and one others of it there, and 29 of thread 71 or for others, are passed on by the same device.
     fn said(to: [u8; 4], passed: u32) -> Option<String> {
         let mut f = Facts::empty();
         let addresses = "netns=2 ifindex=3 address=10.77.20.1/24\nnetns=3 ifindex=3 address=10.77.20.7/24\n";
@@ -116,11 +120,16 @@ mod tests {
         let name = format!("{}{OTHERS}", TIMEOUTS[0]);
         f.settings.0.insert(name, "3, 120".into());
         for n in 0..passed + 30 {
-            f.tx.push(TxRow {
-                kind: TxKind::Udp,
-                pid: if n < passed { 70 } else { 71 },
-                skb_id: SkbId(n),
-                ..crate::testing::sent()
+            // The last 15 are of its own, too, for a host beyond.
+            let (pid, host) = match n.saturating_sub(passed) {
+                0 => (70, 1),
+                1..15 => (71, 1),
+                _ => (70, 200),
+            };
+            f.udp_turns.push(TurnRow {
+                to: Some((Ipv4Addr::new(10, 77, 20, host), 5064).into()),
+                skb_id: Some(SkbId(n)),
+                ..TurnRow::begin(0, pid, n.into())
             });
             f.forwarded.push(Forwarded {
                 skb: SkbId(n),
@@ -155,11 +164,11 @@ mod tests {
 
     #[test]
     fn what_a_nat_does_not_know_comes_to_the_host_itself() {
-        let says = "they were for 10.77.20.1 itself, while 54 others of their sender were passed on from gww: an address translation (NAT) did not know these, as where its entry ended after a silence (net.netfilter.nf_conntrack_udp_timeout_stream = 3 s; inferred)";
-        assert_eq!(said([10, 77, 20, 1], 54).as_deref(), Some(says));
+        let says = "they were for 10.77.20.1 itself, while 54 others that their sender sent there were passed on from gww: an address translation (NAT) did not know these, as where its entry ended after a silence (net.netfilter.nf_conntrack_udp_timeout_stream = 3 s; inferred)";
+        assert_eq!(said([10, 77, 20, 1], 53).as_deref(), Some(says));
         // Another host's address, that this one only passes on to; nobody's here; too few others of it, however many of another.
         assert_eq!(said([10, 77, 20, 7], 54), None);
         assert_eq!(said([10, 77, 20, 9], 54), None);
-        assert_eq!(said([10, 77, 20, 1], 9), None);
+        assert_eq!(said([10, 77, 20, 1], 8), None);
     }
 }

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analyses::drops::reasons::OTHERHOST;
 use crate::confidence::Confidence;
@@ -24,6 +24,7 @@ use crate::name::Name;
 use crate::reconstruct::drops::TAPPED;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::neighbours::tables::{LinkAddr, NeighbourRow, state_word};
+use crate::reconstruct::transmit::tables::TxRow;
 
 mod circling;
 mod flapping;
@@ -253,6 +254,15 @@ fn strayed(facts: &Facts) -> Vec<Strayed> {
     sent.collect()
 }
 
+/// How often something was sent again on the connections of these within a time, once each at least.
+fn again<'f>(facts: &Facts, resent: impl Iterator<Item = &'f TxRow> + Clone, (from, to): (i64, i64)) -> u64 {
+    let of: FxHashSet<ConnectionId> = resent.clone().filter_map(|t| t.connection).collect();
+    let calls = facts.retransmits.iter().filter(|r| (from..=to).contains(&r.time_ns));
+    let calls = calls.filter(|r| r.connection.is_some_and(|c| of.contains(&c))).count() as u64;
+    let most = resent.clone().map(|t| u64::from(t.retransmits)).sum();
+    calls.min(most).max(resent.count() as u64)
+}
+
 impl Found<'_> {
     fn spell(&self, facts: &Facts, strayed: &[Strayed]) -> Spell {
         let (from, to) = (self.set.time_ns, self.to_ns.unwrap_or(i64::MAX));
@@ -282,7 +292,7 @@ impl Found<'_> {
             strayed: own.clone().count() as u64,
             first_drop: own.map(|s| s.at).min(),
             resent: resent.clone().count() as u64,
-            again: resent.map(|t| u64::from(t.retransmits)).sum(),
+            again: again(facts, resent, (from, to)),
             confidence: match facts.gaps.is_empty() {
                 true => self.set.confidence,
                 false => Confidence::Weak,

@@ -68,7 +68,7 @@ const MEANT: usize = 3;
 const PATIENT_NS: i64 = 3_000_000_000;
 
 /// Of an attempt.
-pub(super) struct Asides<'f> {
+pub(crate) struct Asides<'f> {
     facts: &'f Facts,
     /// See [`reached`].
     reached: FxHashMap<End, (i64, i64)>,
@@ -78,7 +78,7 @@ pub(super) struct Asides<'f> {
 }
 
 impl Asides<'_> {
-    pub(super) fn of(&self, o: &OpenRow) -> Option<&Aside> {
+    pub(crate) fn of(&self, o: &OpenRow) -> Option<&Aside> {
         let pid = self.facts.process(o.pid);
         match o.to {
             Some(to) => self.of.get(&(canonical(to), pid)),
@@ -112,7 +112,7 @@ fn reached(facts: &Facts) -> FxHashMap<End, (i64, i64)> {
 }
 
 /// All of them; none where events are lost: an answer that waited may be among these.
-pub(super) fn asides(facts: &Facts) -> Asides<'_> {
+pub(crate) fn asides(facts: &Facts) -> Asides<'_> {
     let mut of = FxHashMap::default();
     let reached = reached(facts);
     if !facts.gaps.is_empty() {

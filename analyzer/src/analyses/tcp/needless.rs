@@ -12,8 +12,13 @@ pub(super) fn needless(facts: &Facts) -> Option<u64> {
     Some(told.saturating_sub(dubious.unwrap_or(0)))
 }
 
-/// Whether that is all that was sent again: then no segment waited for a loss to be repaired.
+/// Whether that is all that was sent again: then no segment waited for a loss to be repaired. Of one connection: the counters are of all, and those of another, or of
+/// packets that the network made twice, are no word about a loss.
 pub(crate) fn all_needless(facts: &Facts) -> bool {
+    let first = facts.retransmits.first().and_then(|r| r.connection);
+    if first.is_none() || facts.retransmits.iter().any(|r| r.connection != first) {
+        return false;
+    }
     let mut sizes = facts.retransmits.iter().map(|r| r.segments);
     let segments = sizes.try_fold(0u64, |sum, n| Some(sum.saturating_add(n?.into())));
     segments.is_some_and(|n| n > 0 && needless(facts).is_some_and(|known| known >= n))

@@ -177,9 +177,10 @@ impl Transmit {
     pub fn no_acks(&self) -> Vec<&Reason> {
         self.lacks.iter().filter(|r| r.because.contains(ACKS)).collect()
     }
-    /// The connection that was held longest, of those of which something was acknowledged: what had no ACK at all was not held until one came.
+    /// The connection that was held longest, but for those whose data was sent again in vain: what had no ACK at all was not held until one came.
     pub fn most_held(&self) -> Option<&Sender> {
-        let held = self.connections.iter().filter(|c| c.held_ns > 0 && c.acked > 0);
+        let vain = |c: &&Sender| self.unacked.as_ref().is_some_and(|u| u.has(c.connection));
+        let held = self.connections.iter().filter(|c| c.held_ns > 0 && !vain(c));
         held.max_by_key(|c| (c.held_ns, std::cmp::Reverse(c.connection)))
     }
 }
@@ -204,13 +205,16 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
     }
     let counts = Counts::of(facts);
     let senders::Senders {
-        kept: connections,
+        kept: mut connections,
         rtt_by_host,
         rtt_worst,
         initial,
         clamped,
     } = senders::senders(facts);
     let needless = all_needless(facts);
+    let unacked = unacked::unacked(facts);
+    let vain = |c: &&mut Sender| unacked.as_ref().is_some_and(|u| u.has(c.connection));
+    connections.iter_mut().filter(vain).for_each(|c| c.mbit_per_s = None);
     let mut recovery: BTreeMap<RetransmitClass, Vec<(i64, SkbId)>> = BTreeMap::new();
     let mut starts: BTreeMap<TxStart, u64> = BTreeMap::new();
     for r in units.rows() {
@@ -240,7 +244,7 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         inside_tcp: inside_tcp::inside_tcp(facts),
         vanished: vanished::vanished(facts),
         black_hole: black_hole::black_hole(facts),
-        unacked: unacked::unacked(facts),
+        unacked,
         needless,
         starts: starts.into_iter().map(|(s, n)| (s.word(), n)).collect(),
         total: units.total(),

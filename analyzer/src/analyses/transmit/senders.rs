@@ -39,9 +39,6 @@ pub struct Sender {
     pub label: String,
     /// Segments with payload.
     pub segments: u64,
-    /// Of them, such as were acknowledged.
-    #[serde(skip)]
-    pub acked: u64,
     /// Their payload, bytes.
     pub bytes: u64,
     /// Times they, or parts of them, were sent again.
@@ -55,7 +52,7 @@ pub struct Sender {
     /// What held it: shares of the time in which something of it waited or was not acknowledged, each moment counted once;
     /// largest first.
     pub limiters: Vec<(&'static str, f64)>,
-    /// Payload of its segments over that time, Mbit/s; `None` where nothing of it was acknowledged: nothing is known to have arrived.
+    /// Payload of its segments over that time, Mbit/s; `None` where it was sent again in vain: nothing is known to have arrived.
     pub mbit_per_s: Option<f64>,
     /// What was in flight, and its windows.
     pub flight: Option<Flight>,
@@ -247,7 +244,6 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>, needless: bool) -> 
         Some(_) => limiters.first().map(|s| s.0),
         None => most.filter(|s| s.1 > 0).map(|s| s.0.name()),
     };
-    let arrived = rows.iter().filter(|r| r.end == TxEnd::Acked).count() as u64;
     let busy = spent.map(|s| s.busy_ns).filter(|ns| *ns > 0);
     let in_vain = |s: &Spent| if needless { s.of(Stage::Recovery) } else { 0 };
     Sender {
@@ -256,12 +252,11 @@ fn sender(facts: &Facts, (connection, rows, rtts): Rows<'_>, needless: bool) -> 
             |s| s.held_ns().saturating_sub(in_vain(s)),
         ),
         held_by,
-        mbit_per_s: busy.filter(|_| arrived > 0).map(|ns| bytes as f64 * 8e3 / ns as f64),
+        mbit_per_s: busy.map(|ns| bytes as f64 * 8e3 / ns as f64),
         flight: None,
         connection,
         label: row.map_or_else(String::new, crate::analyses::tcp::label),
         segments: rows.len() as u64,
-        acked: arrived,
         bytes,
         retransmits,
         top: top(whole),

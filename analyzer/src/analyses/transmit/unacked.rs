@@ -2,7 +2,7 @@
 //!
 //! Needs `tx`, `retransmits` (class rto), and events that tell of ACKs. All of its segments with payload are without an ACK, and none of them was under way when the
 //! recording began or events were lost. It is known to be without one until its last retransmission, the end of the recording, or until its socket began to close: no ACK for
-//! such a socket is told.
+//! such a socket is told (`tcp_probe` is of established ones), so that timeouts from then on count for nothing.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,7 +11,8 @@ use crate::analyses::tcp::label;
 use crate::explain::{Id, Kind};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::receive::tables::Censored;
-use crate::reconstruct::tcp::tables::RetransmitClass;
+use crate::reconstruct::tcp::states::{ESTABLISHED, SYN_RECV, SYN_SENT};
+use crate::reconstruct::tcp::tables::{RetransmitClass, StateRow};
 use crate::reconstruct::transmit::tables::{TxEnd, TxKind, TxRow};
 
 /// Timeouts from which it is told: after one the answer may only be late.
@@ -36,14 +37,28 @@ pub struct Unacked {
     pub first: Option<Id>,
 }
 
+impl Unacked {
+    /// Whether a connection is this one, or another such.
+    pub fn has(&self, connection: u32) -> bool {
+        self.connection == connection || self.others.contains(&connection)
+    }
+}
+
 /// The one that waited longest.
 pub(super) fn unacked(facts: &Facts) -> Option<Unacked> {
     if !facts.capture.recorded(ACKS) || !facts.capture.recorded(STATES) {
         return None;
     }
     let mut timeouts: FxHashMap<ConnectionId, u64> = FxHashMap::default();
+    let mut closing: FxHashMap<ConnectionId, i64> = FxHashMap::default();
+    let begins = |s: &&StateRow| s.kind == "sock" && ![SYN_SENT, SYN_RECV, ESTABLISHED].contains(&s.state);
+    for s in facts.tcp_states.iter().filter(begins) {
+        let at = closing.entry(s.connection).or_insert(s.time_ns);
+        *at = s.time_ns.min(*at);
+    }
     for r in facts.retransmits.iter().filter(|r| r.class == RetransmitClass::Rto) {
-        if let Some(c) = r.connection {
+        let told = |c: &ConnectionId| closing.get(c).is_none_or(|at| r.time_ns < *at);
+        if let Some(c) = r.connection.filter(told) {
             *timeouts.entry(c).or_insert(0) += 1;
         }
     }
@@ -70,7 +85,7 @@ pub(super) fn unacked(facts: &Facts) -> Option<Unacked> {
         let until = rows
             .iter()
             .filter_map(|r| Some(r.start_ns.saturating_add(r.at_least_ns?)));
-        let to = until.max()?;
+        let to = until.max().filter(|to| *to > first.t_sched_ns)?;
         Some(Unacked {
             connection: c.0,
             label: facts.connections.get(c.0 as usize).map_or_else(String::new, label),

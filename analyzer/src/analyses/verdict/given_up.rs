@@ -151,12 +151,10 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
     };
     let wait = g.wait.p50_ns.map_or_else(|| "-".into(), duration);
     let ended = match g.ended {
-        0 => String::new(),
-        n if n == g.requests => format!(
-            ", and {} that had asked ended then (exit or kill)",
-            if n == 1 { "the thread" } else { "the threads" }
-        ),
-        n => format!(", and {n} of the threads that had asked ended then (exit or kill)"),
+        None | Some(0) => String::new(),
+        Some(1) if g.requests == 1 => ", and the thread that had asked ended then (exit or kill)".to_owned(),
+        Some(n) if n == g.requests => ", and the threads that had asked ended then (exit or kill)".to_owned(),
+        Some(n) => format!(", and {n} of the threads that had asked ended then (exit or kill)"),
     };
     let idle = gone_idle(a).map_or_else(String::new, incomplete::gone_idle);
     Some(format!(

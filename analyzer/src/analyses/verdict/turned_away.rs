@@ -9,7 +9,8 @@ const ONE_IN: u64 = 20;
 
 fn first(a: &Application) -> Option<&TurnedAway> {
     let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since || t.wait_ns >= AT_WORK_NS;
-    a.turned_away.iter().find(worth)
+    let wrong = a.turned_away.iter().find(|t| t.is_wrong());
+    wrong.or_else(|| a.turned_away.iter().find(worth))
 }
 
 /// `10.0.0.9:8443 ended 9 connections of python3 in place of an answer ...`
@@ -39,18 +40,14 @@ fn says(t: &TurnedAway) -> String {
     )
 }
 
-/// What became of the threads that had them.
+/// What became of the threads that had them: of one that closed first nothing tells whether it ended for that.
 fn ended(t: &TurnedAway) -> String {
-    match t.ended {
-        0 => String::new(),
-        n if n == t.requests => {
-            "; the threads that served them ended then: they were killed, crashed, or exited in the middle of it"
-                .to_owned()
-        }
-        n => format!(
-            "; {n} of the threads that served them ended then: they were killed, crashed, or exited in the middle of it"
-        ),
-    }
+    let of = match t.ended {
+        None | Some(0) => return String::new(),
+        Some(n) if n == t.requests => "the threads that served them".to_owned(),
+        Some(n) => format!("{n} of the threads that served them"),
+    };
+    format!("; {of} ended right then: they were killed, crashed, or left it (inferred)")
 }
 
 /// Before what else the line on requests says.

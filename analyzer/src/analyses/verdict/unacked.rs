@@ -52,7 +52,7 @@ mod tests {
         assert!(other && !line.sentence.contains("kbit/s"), "{}", line.sentence);
         let t = answers.transmit.findings().unwrap();
         let sender = |port: &str| t.connections.iter().find(|c| c.label.contains(port)).unwrap();
-        assert_eq!((sender(":38814 >").acked, sender(":38814 >").mbit_per_s), (0, None));
-        assert!(sender(":38810 >").acked > 0 && sender(":38810 >").mbit_per_s > Some(100.0));
+        assert_eq!(sender(":38814 >").mbit_per_s, None);
+        assert!(sender(":38810 >").mbit_per_s > Some(100.0));
     }
 }

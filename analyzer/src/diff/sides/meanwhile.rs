@@ -14,6 +14,7 @@ const LATE_NS: i64 = 5_000_000;
 /// What is known of it; nothing where no recorder listened.
 pub(in crate::diff) fn changed(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Check> {
     let heard = |side: &[Recording<'_>]| side.iter().all(|r| r.facts.announced.heard);
+    let lost = |side: &[Recording<'_>]| side.iter().any(|r| r.facts.announced.lost > 0);
     let any = |side: &[Recording<'_>]| side.iter().any(|r| within(r).next().is_some());
     let says = match (heard(b) || heard(a), any(b) || any(a), heard(b) && heard(a)) {
         (false, false, _) => return None,
@@ -24,6 +25,10 @@ pub(in crate::diff) fn changed(b: &[Recording<'_>], a: &[Recording<'_>]) -> Opti
         (_, false, false) => Some((
             Level::Unknown,
             "Whether the host was changed meanwhile one side does not tell: its recorder did not listen.",
+        )),
+        (_, false, true) if lost(b) || lost(a) => Some((
+            Level::Unknown,
+            "Whether the host was changed meanwhile is not known: something that the kernel announced was lost.",
         )),
         (_, false, true) => None,
     };
@@ -51,6 +56,10 @@ fn text(side: &[Recording<'_>]) -> String {
         (true, _) => return "nothing".into(),
         (false, 0) => said.join("; "),
         (false, more) => format!("{}; {more} more", said.join("; ")),
+    };
+    let known = match lost {
+        true => format!("{known}; some was lost"),
+        false => known,
     };
     match unheard {
         0 => known,

@@ -156,6 +156,14 @@ fn a_host_that_is_changed_meanwhile_is_of_two_states() {
         "5.000 s in web qdisc added (by tc); 6.000 s in web b (by tc); 1 more"
     );
     assert_eq!(of((&f, 0, 5), (&f, 7, 10)).unwrap().level, Level::Same);
+    // What was lost may have been one.
+    let mut lossy = quiet.clone();
+    lossy.announced.lost = 1;
+    let told = of((&quiet, 0, 10), (&lossy, 0, 10)).unwrap();
+    assert_eq!(
+        (told.level, told.after.as_str()),
+        (Level::Unknown, "nothing that was heard; some was lost")
+    );
     // A recorder that did not listen.
     let old = recorded(10, 0, 0);
     let told = of((&old, 0, 10), (&quiet, 0, 10)).unwrap();

@@ -1,26 +1,37 @@
 //! Sends of a socket that asks, which are answers all the same: right behind a datagram for which it had not asked (SIP's INVITE behind the answer to a REGISTER).
 //!
 //! ```text
-//! send ─ read (its answer) ─ wait ─ read (nobody asked for it) ─ at most REPLY_NS ─ send    that one is an answer, nothing comes upon it
+//! send ─ read (its answer) ─ APART_NS or more ─ read (nobody asked for it) ─ at most REPLY_NS ─ send    that one is an answer, nothing comes upon it
 //! ```
 
 use rustc_hash::FxHashMap;
 
 use super::tables::{TurnEnd, TurnRow};
 
+/// From the answer to what nobody asked for, at least, ns: an answer of several datagrams comes at once.
+const APART_NS: i64 = 20_000_000;
 /// From the read to the answer, at most, ns.
 const REPLY_NS: i64 = 2_000_000;
 
 /// Marks them.
 pub(super) fn mark(turns: &mut [TurnRow]) {
-    let mut before: FxHashMap<u32, usize> = FxHashMap::default();
+    // Of each socket the last turn, and the one before that.
+    let mut before: FxHashMap<u32, (usize, Option<usize>)> = FxHashMap::default();
     let mut order: Vec<usize> = (0..turns.len()).collect();
     order.sort_by_key(|at| turns.get(*at).map(|t| t.start_ns));
     for at in order {
         let Some(turn) = turns.get(at) else { continue };
         let (socket, start) = (turn.socket, turn.start_ns);
-        let unasked = |t: &&TurnRow| t.end == TurnEnd::Answered && t.reads > t.sends;
-        let last = before.insert(socket, at).and_then(|b| turns.get(b)).filter(unasked);
+        let Some((last, two_before)) = before.insert(socket, (at, before.get(&socket).map(|b| b.0))) else {
+            continue;
+        };
+        // The first of a question that was asked again may have been answered late.
+        let again = two_before
+            .and_then(|b| turns.get(b))
+            .is_some_and(|t| t.end == TurnEnd::AskedAgain);
+        let apart = |t: &TurnRow| Some(t.last_read_ns?.saturating_sub(t.read_ns?) >= APART_NS);
+        let unasked = |t: &&TurnRow| t.end == TurnEnd::Answered && t.reads > t.sends && apart(t) == Some(true);
+        let last = turns.get(last).filter(|_| !again).filter(unasked);
         let read = last.and_then(|t| t.last_read_ns);
         let reply = read.is_some_and(|ns| (0..=REPLY_NS).contains(&start.saturating_sub(ns)));
         if let Some(turn) = turns.get_mut(at) {
@@ -38,6 +49,7 @@ mod tests {
         let turn = |socket, start_ns, reads: u32, last_read: i64| TurnRow {
             sends: 1,
             reads,
+            read_ns: (reads > 0).then_some(start_ns + 500),
             last_read_ns: (reads > 0).then_some(last_read),
             end: if reads > 0 {
                 TurnEnd::Answered
@@ -47,17 +59,21 @@ mod tests {
             ..TurnRow::begin(socket, 7, start_ns)
         };
         let mut turns = vec![
-            turn(0, 1_000, 2, 9_000_000),
+            turn(0, 1_000, 2, 90_000_000),
             // Of another socket.
-            turn(1, 9_050_000, 1, 9_060_000),
-            turn(0, 9_100_000, 0, 0),
-            turn(0, 20_000_000, 2, 30_000_000),
-            // Too late for one; behind its own answer alone.
-            turn(0, 33_000_000, 1, 33_100_000),
-            turn(0, 33_200_000, 0, 0),
+            turn(1, 90_050_000, 1, 90_060_000),
+            turn(0, 90_100_000, 0, 0),
+            // It asked again: the second may be the first one's answer.
+            turn(0, 200_000_000, 2, 300_000_000),
+            turn(0, 300_100_000, 1, 300_200_000),
+            turn(0, 310_000_000, 2, 400_000_000),
+            // Too late for one; behind its own answer alone; behind an answer of two datagrams.
+            turn(0, 403_000_000, 1, 403_100_000),
+            turn(0, 403_200_000, 2, 403_300_000),
+            turn(0, 403_400_000, 0, 0),
         ];
         mark(&mut turns);
-        let replies: Vec<bool> = turns.iter().map(|t| t.reply).collect();
-        assert_eq!(replies, [false, false, true, false, false, false]);
+        let replies: Vec<usize> = (0..turns.len()).filter(|at| turns[*at].reply).collect();
+        assert_eq!(replies, [2]);
     }
 }

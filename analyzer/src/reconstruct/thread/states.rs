@@ -89,6 +89,7 @@ impl Threads {
         routes.on::<SchedWakeupNew<'static>>(s, |t, e, p| t.woken(e.ts, p.pid, p.target_cpu));
         let mut threads = Threads {
             began: Began::of(&trace.info.whole_host),
+            ended: Ended::of(&trace.info.kernel_release, trace.info.recorded("sched:sched_switch")),
             ..Threads::default()
         };
         // Older bundles and hand-made recordings do without.
@@ -103,6 +104,7 @@ impl Threads {
         if threads.unseen > 0 {
             let again = Threads {
                 calls,
+                ended: Ended::of(&trace.info.kernel_release, true),
                 ..Threads::default()
             };
             threads = unseen::read(trace, &routes, again);
@@ -115,6 +117,7 @@ impl Threads {
 
     fn finish(&mut self) {
         self.cpus = Vec::new();
+        self.ended.finish();
         for t in self.of.values_mut() {
             t.timeline.finish(self.lost.spans());
             t.waits.finish();

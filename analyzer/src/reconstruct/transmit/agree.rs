@@ -34,10 +34,11 @@ impl Builder<'_, '_> {
             let lost = self.probed.is_some_and(|(t, _)| self.shared.lost(t, s.time_ns));
             // What calls brought may lack something, too: it is counted anew. Where frames seem to carry too much nothing is lacking.
             let lacking = lost || self.sent < truth;
-            if lacking || self.sent > truth {
+            let excess = self.sent > truth;
+            if lacking || excess {
                 for seg in self.flow.segments.iter_mut().skip(self.window) {
                     seg.link = seg.link.min(Confidence::Weak);
-                    seg.fits = lacking;
+                    seg.fits = !excess;
                 }
                 self.flow.epochs += u32::from(lacking);
                 self.sent = truth;

@@ -73,9 +73,9 @@ pub(super) struct Segment {
     pub(super) link: Confidence,
     /// Dropped at once in this host: its bytes were sent again as new ones.
     pub(super) void: bool,
-    /// Its window's payloads sum to what `snd_nxt` advanced by: where its bytes lie is known.
+    /// Its window's payloads are no more than what `snd_nxt` advanced by: none of its bytes seems to lie behind where it does.
     pub(super) fits: bool,
-    /// Which run of windows without a loss of events it belongs to.
+    /// Which run of windows in which nothing was lacking, of frames or events, it belongs to.
     pub(super) epoch: u32,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Flow {
     pub(super) header: Option<u32>,
     /// The socket was seen to be born: its first byte is the first.
     pub(super) born: bool,
-    /// The last run of windows without a loss of events.
+    /// The last of these runs.
     pub(super) epochs: u32,
 }
 

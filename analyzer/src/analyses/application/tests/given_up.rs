@@ -11,6 +11,7 @@ use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::opens::tables::{ResetRow, Sender};
 use crate::reconstruct::receive::tables::{RxEnd, RxRow};
 use crate::reconstruct::tcp::tables::StateRow;
+use crate::reconstruct::thread::Ended;
 use crate::reconstruct::transmit::tables::TxRow;
 
 /// Calls, ten a second: those of the first 2 s are answered after 50 ms, the others given up after `wait(n)`.
@@ -130,6 +131,8 @@ fn threads_that_ended_with_their_requests_are_told() {
         c.pid = 500 + c.connection.0 as i32;
     }
     let closed = |n: u32| i64::from(n) * 100 * MS + 1_000 + TIMEOUT(n);
+    assert_eq!(found(&f)[0].ended, None);
+    f.ended = Ended::told();
     for n in 20..CALLS {
         f.ended.leaves(closed(n) + 200 * MS, 500 + n as i32, 32);
     }
@@ -137,16 +140,16 @@ fn threads_that_ended_with_their_requests_are_told() {
         let lines = crate::analyses::answer(f).verdict;
         lines.into_iter().find(|l| l.subject == "application").unwrap().headline
     };
-    assert_eq!(found(&f)[0].ended, 40);
+    assert_eq!(found(&f)[0].ended, Some(40));
     let all = "(a time-out of its own, inferred: all alike), and the threads that had asked ended then (exit or kill)";
     assert!(lead(&f).contains(all), "{}", lead(&f));
     // Those that ended later, or before, did not with them.
-    f.ended = Default::default();
+    f.ended = Ended::told();
     for n in 20..CALLS {
         let at = closed(n) + [200, 300, -1][n as usize % 3] * MS;
         f.ended.leaves(at, 500 + n as i32, 16);
     }
-    assert_eq!(found(&f)[0].ended, 13);
+    assert_eq!(found(&f)[0].ended, Some(13));
     assert!(lead(&f).contains(", and 13 of the threads that had asked ended then"));
 }
 

@@ -9,6 +9,7 @@ use crate::name::Name;
 use crate::reconstruct::application::tables::ResponseRow;
 use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, FIN_WAIT1};
 use crate::reconstruct::tcp::tables::ConnectionRow;
+use crate::reconstruct::thread::Ended;
 use crate::reconstruct::transmit::tables::TxRow;
 
 const CALLS: u32 = 30;
@@ -66,7 +67,7 @@ fn a_server_that_ends_connections_in_place_of_an_answer_leads() {
         before: 20,
         since: 0,
         wait_ns: 2 * MS,
-        ended: 0,
+        ended: None,
         first_ns: 2_000 * MS + 1_000,
         last_ns: 2_900 * MS + 1_000,
     };
@@ -122,6 +123,7 @@ fn few_that_waited_long_are_told_and_what_became_of_their_servers() {
         s.time_ns += 100 * MS;
     }
     f.tcp_states.sort_by_key(|s| s.time_ns);
+    f.ended = Ended::told();
     for n in 20..CALLS {
         let worker = crate::testing::tcp::connection(n + 10);
         f.connections[n as usize].peer = Some(worker.connection);
@@ -139,20 +141,24 @@ fn few_that_waited_long_are_told_and_what_became_of_their_servers() {
         };
         f.ended.leaves(closed + after, 900 + n as i32, prev_state);
     }
-    assert_eq!((found(&f)[0].since, found(&f)[0].ended), (600, 7));
+    assert_eq!((found(&f)[0].since, found(&f)[0].ended), (600, Some(7)));
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
     assert_eq!(line.tone, Tone::Notice);
-    let told = "7 of the threads that served them ended then: they were killed, crashed, or exited in the middle of it";
+    let told = "7 of the threads that served them ended right then: they were killed, crashed, or left it (inferred)";
     assert!(line.headline.contains(told), "{}", line.headline);
-    // All of them: that is wrong, however many others are answered.
     for n in 27..CALLS {
         f.ended.leaves(i64::from(n) * 100 * MS + 110 * MS, 900 + n as i32, 32);
     }
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
-    assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));
-    assert!(line.headline.contains("; the threads that served them ended then: "));
+    assert!(
+        line.headline
+            .contains("; the threads that served them ended right then: ")
+    );
+    // Of a kernel that does not tell.
+    f.ended = Ended::default();
+    assert_eq!(found(&f)[0].ended, None);
 }
 
 /// A few beside many answers are the end of idle connections, just then.

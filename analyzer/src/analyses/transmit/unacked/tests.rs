@@ -1,6 +1,7 @@
 //! Data of which nothing was acknowledged.
 
 use super::*;
+use crate::reconstruct::tcp::states::{CLOSE_WAIT, FIN_WAIT1};
 use crate::reconstruct::tcp::tables::RetransmitRow;
 use crate::testing::tcp::{born, connection};
 
@@ -62,6 +63,14 @@ fn what_may_only_be_late_or_is_not_known_is_not_told() {
     // One timeout; a loss that was seen by its duplicates.
     assert_eq!(without(&|f| _ = f.retransmits.remove(0)), None);
     assert_eq!(without(&|f| f.retransmits[0].class = RetransmitClass::Fast), None);
+    // Its peer had closed its side, or its own program, before the second: no ACK is told since.
+    for state in [CLOSE_WAIT, FIN_WAIT1] {
+        let closed = |f: &mut Facts| {
+            f.tcp_states
+                .push(crate::testing::tcp::state(0, state, 2 * S + 6 * S / 10))
+        };
+        assert_eq!(without(&closed), None);
+    }
     // More was sent by it, and that was acknowledged.
     let other = |f: &mut Facts| f.tx[1].connection = Some(ConnectionId(0));
     assert_eq!(without(&other), None);

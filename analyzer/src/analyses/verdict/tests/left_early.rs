@@ -50,7 +50,7 @@ pub(super) fn given_up() -> GivenUp {
         patience: None,
         hasty: false,
         later: 0,
-        ended: 0,
+        ended: None,
         hedged: 0,
         first_ns: 700 * MS,
         last_ns: 14_000 * MS,
