@@ -44,7 +44,11 @@ pub(super) fn clashes(facts: &Facts, rows: &[&DropRow]) -> Option<Full> {
     let counted = format!("nf_conntrack counted {clashes} more insert_failed{}", beside.when());
     if n < MOSTLY_OWNED * rows.len() as f64 {
         let syns = owned().all(|o| o.carries == Carries::Syn);
-        return strangers(facts, rows, clashes, &counted).filter(|_| syns);
+        let these = match beside.when().is_empty() {
+            true => "as many as these",
+            false => "as many as of these then",
+        };
+        return strangers(facts, rows, clashes, &format!("{counted}, {these}")).filter(|_| syns);
     }
     let of = |carries: Carries| owned().filter(|o| o.carries == carries).count() as f64;
     let (syns, datagrams) = (of(Carries::Syn), of(Carries::Datagram));
@@ -85,7 +89,7 @@ fn strangers(facts: &Facts, rows: &[&DropRow], clashes: u64, counted: &str) -> O
         bytes.is_some_and(|n| SYN.contains(&n))
     };
     let says = format!(
-        "what their address translation (NAT) gave these new connections was taken: {counted}, as many as of these then, all of which are as long as SYNs, as where no port is free for their destination, or none of those that it tries (inferred)"
+        "what their address translation (NAT) gave these new connections was taken: {counted}, all of which are as long as SYNs, as where no port is free for their destination, or none of those that it tries (inferred)"
     );
     rows.iter().all(syn).then_some(Full { says, counted: true })
 }

@@ -26,9 +26,9 @@ pub(super) fn given_up(facts: &Facts, rows: &[&DropRow]) -> u64 {
     }
     let waited = |o: &&OpenRow| matches!(o.end, OpenEnd::GivenUp | OpenEnd::TimedOut) && o.total_ns() >= LEAST_NS;
     let dropped: FxHashSet<ConnectionId> = syns.iter().copied().collect();
-    // Who works by another address, as from a pool, or of the other family, or tries many ends, did not wait for this one.
+    // Who works by another address, as from a pool, or of the other family, did not wait for this one.
     let asides = asides(facts);
-    let alone = |o: &&OpenRow| matches!(asides.of(o), None | Some(Aside::Few(_)));
+    let alone = |o: &&OpenRow| matches!(asides.of(o), None | Some(Aside::Few(_) | Aside::Many(_)));
     let of = facts
         .opens
         .iter()

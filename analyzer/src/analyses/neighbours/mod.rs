@@ -67,6 +67,9 @@ pub struct Spell {
     /// How often in all: one may be sent again more than once.
     #[serde(skip)]
     pub again: u64,
+    /// Of these, how often after that time.
+    #[serde(skip)]
+    pub after_it: u64,
     /// Of the address and its times: weak where events were lost, or only what was asked for is recorded.
     pub confidence: Confidence,
 }
@@ -254,13 +257,13 @@ fn strayed(facts: &Facts) -> Vec<Strayed> {
     sent.collect()
 }
 
-/// How often something was sent again on the connections of these within a time, once each at least.
-fn again<'f>(facts: &Facts, resent: impl Iterator<Item = &'f TxRow> + Clone, (from, to): (i64, i64)) -> u64 {
+/// How often something of the connections of these was sent again after a time: of each segment the first time was before it.
+fn after_it<'f>(facts: &Facts, resent: impl Iterator<Item = &'f TxRow> + Clone, to: i64) -> u64 {
     let of: FxHashSet<ConnectionId> = resent.clone().filter_map(|t| t.connection).collect();
-    let calls = facts.retransmits.iter().filter(|r| (from..=to).contains(&r.time_ns));
-    let calls = calls.filter(|r| r.connection.is_some_and(|c| of.contains(&c))).count() as u64;
-    let most = resent.clone().map(|t| u64::from(t.retransmits)).sum();
-    calls.min(most).max(resent.count() as u64)
+    let later = facts.retransmits.iter().filter(|r| r.time_ns > to);
+    let later = later.filter(|r| r.connection.is_some_and(|c| of.contains(&c))).count() as u64;
+    let more = resent.map(|t| u64::from(t.retransmits).saturating_sub(1)).sum();
+    later.min(more)
 }
 
 impl Found<'_> {
@@ -292,7 +295,8 @@ impl Found<'_> {
             strayed: own.clone().count() as u64,
             first_drop: own.map(|s| s.at).min(),
             resent: resent.clone().count() as u64,
-            again: again(facts, resent, (from, to)),
+            again: resent.clone().map(|t| u64::from(t.retransmits)).sum(),
+            after_it: after_it(facts, resent, to),
             confidence: match facts.gaps.is_empty() {
                 true => self.set.confidence,
                 false => Confidence::Weak,

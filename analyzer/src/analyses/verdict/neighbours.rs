@@ -15,7 +15,15 @@ fn what(s: &Spell) -> String {
         )
     });
     let often = match s.again > s.resent {
-        true => format!(" {} times", s.again) + if s.resent > 1 { " in all" } else { "" },
+        true => format!(
+            " {} times{}{}",
+            s.again,
+            if s.resent > 1 { " in all" } else { "" },
+            match s.after_it {
+                0 => String::new(),
+                n => format!(", {n} of them after it"),
+            }
+        ),
         false => String::new(),
     };
     let resent = (s.resent > 0).then(|| {

@@ -142,6 +142,6 @@ fn of_a_slice_the_readings_inside_of_it_tell() {
     let groups = &found.findings().unwrap().groups;
     let hook = groups.iter().find(|g| g.location == "nf_hook_slow").unwrap();
     let full = hook.full.as_ref().unwrap();
-    let says = "nf_conntrack counted 15 more insert_failed in 1.003 s of it, as many as these";
+    let says = "nf_conntrack counted 15 more insert_failed in 1.003 s of it, as many as of these then";
     assert!(full.counted && full.says.contains(says), "{full:?}");
 }

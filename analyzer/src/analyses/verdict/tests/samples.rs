@@ -73,7 +73,7 @@ fn a_wrong_neighbour_is_told_with_its_address() {
     let of = answers("neighbour/neighbour.nmb");
     let drops = line(&of, "drops");
     let said = "10.79.1.2 on va had another link-layer address for 407.90 ms, 02:00:00:00:00:99 (before: ae:af:d0:c8:eb:0b), set by ip (13852), over netlink: \
-                meanwhile 2 frames came to a device that they were not addressed to, 1 segment was sent again 2 times";
+                meanwhile 2 frames came to a device that they were not addressed to, 1 segment was sent again 2 times, 1 of them after it";
     assert!(drops.headline.starts_with(said), "{}", drops.headline);
     assert_eq!(drops.tone, Tone::Bad);
     assert!(
