@@ -1,4 +1,4 @@
-//! Where a summary goes: a result on standard output, or on standard error where standard output carries a document (`-o -`).
+//! Where a summary goes: a result on standard output, or on standard error where standard output carries a document (`-o -`, `-o /dev/stdout`).
 //!
 //! Colours and width are those of the stream that is written to.
 
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use netmortem_reports::Colors;
 
 use crate::args::Global;
+use crate::output::is_standard;
 use crate::terminal::{stderr_width, stdout_width};
 
 /// A stream for what a command sums up.
@@ -20,9 +21,9 @@ pub enum Said {
 }
 
 impl Said {
-    /// Beside these outputs, of which `-` is standard output.
+    /// Beside these outputs, of which one may be standard output by any of its names.
     pub fn beside(outputs: &[&Path]) -> Said {
-        match outputs.iter().any(|p| p.as_os_str() == "-") {
+        match outputs.iter().any(|p| is_standard(p)) {
             true => Said::Talk,
             false => Said::Result,
         }
@@ -66,7 +67,7 @@ impl Said {
 
 /// Says on standard error which files were written; standard output is none.
 pub fn wrote(written: &[PathBuf], global: &Global) -> std::io::Result<()> {
-    let files: Vec<PathBuf> = written.iter().filter(|p| p.as_os_str() != "-").cloned().collect();
+    let files: Vec<PathBuf> = written.iter().filter(|p| !is_standard(p)).cloned().collect();
     let text = netmortem_reports::wrote(&files, Said::Talk.colors(global));
     std::io::stderr().lock().write_all(text.as_bytes())
 }

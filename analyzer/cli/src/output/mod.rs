@@ -27,7 +27,7 @@ use crate::failure::failure;
 
 pub use sheet::Sheet;
 pub use suffix::{contradiction, page_format, table_format};
-pub use targets::{distinct, distinct_from, spare_recording, spare_recordings};
+pub use targets::{distinct, distinct_from, is_standard, spare_recording, spare_recordings};
 pub use text::{Look, clean, clean_lines, group_digits};
 
 /// How a table is printed.

@@ -2,8 +2,10 @@
 //! the only copy of an incident, and two outputs in one file destroy each other. Checked before any of them is opened.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, Metadata};
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use netmortem_formats::open::FORMATS;
@@ -87,6 +89,21 @@ fn is_recording(path: &Path) -> bool {
     }
     let first = File::open(path).map(|f| packed::beginning(f, FIRST));
     first.is_ok_and(|first| FORMATS.iter().any(|f| (f.sniff)(&first)))
+}
+
+/// Whether what is written to a path comes out where standard output does: `-`, /dev/stdout, /proc/self/fd/1, or the file's own name.
+/// What keeps nothing (/dev/null) mixes nothing.
+pub fn is_standard(path: &Path) -> bool {
+    let same = |out: &Metadata, to: &Metadata| (out.dev(), out.ino()) == (to.dev(), to.ino());
+    let keeps = |out: &Metadata| !out.file_type().is_char_device() || std::io::stdout().is_terminal();
+    let named = || standard().zip(std::fs::metadata(path).ok());
+    path.as_os_str() == "-" || named().is_some_and(|(out, to)| same(&out, &to) && keeps(&out))
+}
+
+/// What standard output is.
+fn standard() -> Option<Metadata> {
+    let fd = std::io::stdout().as_fd().try_clone_to_owned().ok()?;
+    File::from(fd).metadata().ok()
 }
 
 /// `None`: what can be written twice (/dev/null, a pipe), and what cannot be written at all, which opening it will tell.

@@ -15,6 +15,7 @@ mod parts;
 mod record;
 mod schema;
 mod shown;
+mod streams;
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
