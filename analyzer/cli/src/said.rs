@@ -58,18 +58,23 @@ impl Said {
             }
             Said::Talk => std::io::stderr().lock().write_all(text.as_bytes()),
         };
-        match written {
-            Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
-            written => written,
-        }
+        unless_gone(written)
     }
 }
 
-/// Says on standard error which files were written; standard output is none.
+/// What was written, where a reader that went away is no failure.
+pub fn unless_gone(written: std::io::Result<()>) -> std::io::Result<()> {
+    match written {
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Says on standard error which files were written; standard output is none. A reader that went away changes no exit code.
 pub fn wrote(written: &[PathBuf], global: &Global) -> std::io::Result<()> {
     let files: Vec<PathBuf> = written.iter().filter(|p| !is_standard(p)).cloned().collect();
     let text = netmortem_reports::wrote(&files, Said::Talk.colors(global));
-    std::io::stderr().lock().write_all(text.as_bytes())
+    unless_gone(std::io::stderr().lock().write_all(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::{netmortem, rpc, run, tempdir};
+use crate::{netmortem, rpc, run, sample, tempdir};
 
 /// Whatever standard output is called, a document there is not mixed with the verdict.
 #[test]
@@ -48,5 +49,38 @@ fn a_document_on_standard_output_by_any_name_stands_alone() {
         .unwrap();
     let told = String::from_utf8(out.stderr).unwrap();
     assert!(!told.contains(verdict), "{told}");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// `... 2>&1 | head -1`: the exit code is that of the answer.
+#[test]
+fn a_reader_that_leaves_changes_no_exit_code() {
+    let dir = tempdir("gone");
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    let (none, one, page) = (at("none"), at("one"), at("page.html"));
+    for folder in [&none, &one] {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(format!("{folder}/a.nmb"), "no recording").unwrap();
+    }
+    std::fs::copy(rpc(), format!("{one}/rpc.nmb")).unwrap();
+    let (same, worse) = (rpc(), sample("neighbour/neighbour.nmb"));
+    for (args, code) in [
+        (vec!["diff", &same, &worse, "-o", &page], 3),
+        (vec!["diff", &same, &worse, "-o", "/dev/null"], 3),
+        (vec!["diff", &same, &same, "-o", &page], 0),
+        (vec!["report", &same, "-o", &page], 0),
+        (vec!["batch", &none, "-o", &at("out")], 1),
+        (vec!["batch", &one, "-o", &at("strict"), "--strict"], 3),
+    ] {
+        let gone = || {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            writer
+        };
+        let status = netmortem(&args).stdout(gone()).stderr(gone()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+        let status = netmortem(&args).stdout(Stdio::null()).stderr(gone()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}, standard error alone");
+    }
     std::fs::remove_dir_all(dir).unwrap();
 }

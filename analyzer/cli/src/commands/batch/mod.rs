@@ -33,7 +33,7 @@ use crate::Outcome;
 use crate::args::Global;
 use crate::failure::failure;
 use crate::output::{self, clean, group_digits};
-use crate::said::{Said, wrote};
+use crate::said::{Said, unless_gone, wrote};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,7 +111,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
         out.write_all(b"\n")?;
         out.flush()?;
     }
-    tell(&found, &tally, &index, began.elapsed())?;
+    unless_gone(tell(&found, &tally, &index, began.elapsed()))?;
     wrote(&[args.output.join("index.html")], global)?;
     one_read(args, &found, &index)?;
     let json: &[&Path] = if args.json { &[Path::new("-")] } else { &[] };
