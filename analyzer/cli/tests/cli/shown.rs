@@ -113,6 +113,54 @@ fn rows_begin_with_their_id() {
     assert!(stdout(&["show", "gaps", &rpc(), "--format", "csv"]).starts_with("cpu,"));
 }
 
+/// What `show` prints before a table's own columns is listed where it stands, as of `show` alone.
+#[test]
+fn the_list_has_the_columns_of_show_in_their_order() {
+    let list = json(&["tables", "--format", "json"]);
+    let heads = |csv: &str| -> Vec<String> { csv.trim_end().split(',').map(str::to_owned).collect() };
+    for (view, before) in [
+        ("drops", &["id", "at_s"][..]),
+        ("rx", &["id", "at_s"]),
+        ("gaps", &["at_s"]),
+        ("snapshots", &[]),
+        ("bundles", &[]),
+    ] {
+        let rows: Vec<_> = list.as_array().unwrap().iter().filter(|r| r["view"] == view).collect();
+        let names = |chosen: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
+            let text = |v: &serde_json::Value| v.as_str().unwrap().to_owned();
+            let both = rows.iter().map(|r| (text(&r["column"]), text(&r["only_in"])));
+            both.filter(|(name, only)| chosen(name, only))
+                .map(|(name, _)| name)
+                .collect()
+        };
+        assert_eq!(names(&|_, only| only == "show"), before, "{view}");
+        assert_eq!(names(&|_, _| true)[..before.len()], *before, "{view}");
+        if view == "bundles" {
+            continue;
+        }
+        let shown = |format: &str| stdout(&["show", view, &rpc(), "--format", format, "--limit", "0"]);
+        let table = shown("table");
+        let first: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+        assert_eq!(names(&|_, _| true), first);
+        assert_eq!(names(&|name, _| name != "at_s"), heads(&shown("csv")));
+        let sql = format!("SELECT * FROM {view} LIMIT 0");
+        let sql = stdout(&["query", &rpc(), &sql, "--format", "csv"]);
+        assert_eq!(names(&|_, only| only.is_empty()), heads(&sql));
+    }
+    let csv = stdout(&["show", "--list", "drops", "--format", "csv"]);
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows[0], "view,column,unit,type,meaning,only_in");
+    assert!(rows[1].starts_with("drops,id,") && rows[1].ends_with(",show"), "{csv}");
+    assert!(
+        rows[2].starts_with("drops,at_s,s,f64,") && rows[2].ends_with(",show"),
+        "{csv}"
+    );
+    assert!(
+        rows[3].starts_with("drops,time_ns,") && rows[3].ends_with(",\"\""),
+        "{csv}"
+    );
+}
+
 /// What was left out is asked for, and not what clap calls it.
 #[test]
 fn a_view_or_a_question_that_is_left_out_is_asked_for() {

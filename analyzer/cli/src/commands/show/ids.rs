@@ -18,7 +18,7 @@ pub const AT: ColumnInfo = ColumnInfo {
     name: "at_s",
     unit: "s",
     kind: CellKind::F64,
-    meaning: "seconds since the first event of the recording, as the report prints them",
+    meaning: "seconds since the first event of the recording, as the report prints them; in CSV and JSON where --columns asks for it",
 };
 
 /// Columns that tell when a row was, the first that is there and known counts.

@@ -4,13 +4,21 @@ use std::io::Write;
 
 use netmortem_analyzer::table::{Cell, CellKind, ColumnInfo, FactTable};
 
-use super::ids;
+use super::ids::{self, Told};
 use crate::output::{self, Format, Look, Sheet};
 use crate::terminal::bold;
 
+/// A column of a table.
+struct Listed<'t> {
+    view: &'t str,
+    column: ColumnInfo,
+    /// The one command that has it; empty: all of them.
+    only_in: &'static str,
+}
+
 /// The list as a table of its own, for the formats that programs read.
 struct Columns<'t> {
-    rows: Vec<(&'t str, ColumnInfo)>,
+    rows: Vec<Listed<'t>>,
 }
 
 const fn column(name: &'static str, meaning: &'static str) -> ColumnInfo {
@@ -36,13 +44,19 @@ impl FactTable for Columns<'_> {
             column("unit", "unit, empty for none"),
             column("type", "i64, u64, f64, bool, str"),
             column("meaning", "what it means, and when it is empty"),
+            column("only_in", "show: neither SQL nor Parquet have it; empty: all have it"),
         ]
     }
     fn len(&self) -> usize {
         self.rows.len()
     }
     fn cell(&self, row: usize, column: usize) -> Cell<'_> {
-        let Some((view, c)) = self.rows.get(row) else {
+        let Some(Listed {
+            view,
+            column: c,
+            only_in,
+        }) = self.rows.get(row)
+        else {
             return Cell::Null;
         };
         match column {
@@ -50,7 +64,8 @@ impl FactTable for Columns<'_> {
             1 => Cell::str(c.name),
             2 => Cell::str(c.unit),
             3 => Cell::str(kind(c.kind)),
-            _ => Cell::str(c.meaning),
+            4 => Cell::str(c.meaning),
+            _ => Cell::str(*only_in),
         }
     }
 }
@@ -63,6 +78,17 @@ fn kind(k: CellKind) -> &'static str {
         CellKind::Bool => "bool",
         CellKind::Str => "str",
     }
+}
+
+/// The columns of a table in the order of `show`, with those that stand before its own.
+fn listed(table: &dyn FactTable) -> impl Iterator<Item = Listed<'_>> {
+    let columns = Told::new(table, None).columns();
+    let before = columns.len().saturating_sub(table.columns().len());
+    columns.into_iter().enumerate().map(move |(at, column)| Listed {
+        view: table.name(),
+        column,
+        only_in: if at < before { "show" } else { "" },
+    })
 }
 
 /// Writes the list of all tables, or of `only`.
@@ -103,10 +129,9 @@ pub fn write(
         }
         return Ok(out.flush()?);
     }
-    let rows = chosen
-        .flat_map(|t| t.columns().into_iter().map(|c| (t.name(), c)))
-        .collect();
-    let list = Columns { rows };
+    let list = Columns {
+        rows: chosen.flat_map(listed).collect(),
+    };
     if format == Format::Parquet {
         netmortem_frames::to_parquet(&list, &mut *out)?;
         return Ok(out.flush()?);
