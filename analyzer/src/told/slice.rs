@@ -13,6 +13,8 @@ pub const CUT: &str = "This is a cut from ";
 pub const CUT_DROPS: &str = "Drops in this slice: ";
 /// What stands behind the number in the note on losses whose time is not known.
 const LOSSES: &str = " events that the original does not have, and nothing tells when they were";
+/// What stands behind the number in the note on members that were left out: why, a colon and their names follow.
+pub const MEMBERS: &str = " members of the original were left out, ";
 /// What the note of a redacted bundle says.
 pub const PSEUDONYMS: &str = "in this bundle are pseudonyms";
 /// What stands before counts that are older than a cut in time.

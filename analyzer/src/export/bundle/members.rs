@@ -14,7 +14,7 @@ use super::left_out::{by_name, compared, drops, shortened, slice, without_names}
 use super::names::Names;
 use super::{Change, Done, RewriteError, cpu, notes, notices, pages, seconds, texts};
 use crate::snapshots::of_netns;
-use crate::told::slice::{CUT, losses_sentence, moments, of_field, says_redacted};
+use crate::told::slice::{CUT, MEMBERS, losses_sentence, moments, of_field, says_redacted};
 
 /// Members in the order of a bundle: before the events, and after them.
 #[derive(Default)]
@@ -287,7 +287,7 @@ pub fn manifest(mut m: Manifest, capture: &Capture, change: &Change, names: &mut
     }
     if !done.left_out.is_empty() {
         m.notes.push(format!(
-            "{} members of the original were left out, because they are not of this time, count all flows, or may hold names and addresses: {}",
+            "{}{MEMBERS}because they are not of this time, count all flows, or may hold names and addresses: {}",
             done.left_out.len(),
             shortened(&done.left_out)
         ));

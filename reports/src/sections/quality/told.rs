@@ -2,15 +2,16 @@
 //! packets that were joined. In: `Quality::told`. Its sentences may be of any file: they are text here, never markup.
 
 use netmortem_analyzer::Told;
+use netmortem_analyzer::told::slice::MEMBERS;
 
-use crate::clauses::clauses;
+use crate::clauses::{clauses, sentences};
 use crate::clean::Text;
 use crate::document::{Block, Severity, Strip};
 use crate::sections::shared::{counted, strip};
 
 /// Sentences on the first page; all are in the section.
 const FIRST_PAGE: usize = 12;
-/// A note that is longer stands there without what follows its colon.
+/// A note on members left out that is longer stands there without their names.
 const LONG: usize = 160;
 
 /// How the note of a flight recorder begins that says what its trigger was.
@@ -53,7 +54,7 @@ pub fn first_page(told: &Told) -> Vec<Block> {
     let mut whole: Vec<Text> = vec![];
     let first = |said: &mut String, begin: fn(&str) -> String| {
         let begin = begin(said);
-        (begin.len() < said.trim_end_matches('.').len()).then(|| std::mem::replace(said, begin))
+        (begin.trim_end_matches('.') != said.trim_end_matches('.')).then(|| std::mem::replace(said, begin))
     };
     whole.extend(short.slice.iter_mut().filter_map(|s| first(s, cut)).map(Text::from));
     whole.extend(short.notes.iter_mut().filter_map(|s| first(s, headed)).map(Text::from));
@@ -68,7 +69,7 @@ pub fn first_page(told: &Told) -> Vec<Block> {
     blocks
 }
 
-/// What was cut, without what that means and without the clock's own numbers.
+/// What was cut, without the clock's own numbers, and what is to be known of its figures: the sentences behind it that count nothing.
 fn cut(said: &str) -> String {
     let first = clauses(said).first().copied().unwrap_or(said);
     let times = first.find(", from ").filter(|at| {
@@ -76,13 +77,18 @@ fn cut(said: &str) -> String {
         behind.starts_with(|c: char| c.is_ascii_digit()) && behind.contains("(clock ")
     });
     let first = times.and_then(|at| first.get(..at)).unwrap_or(first);
-    first.trim_end_matches('.').to_owned()
+    let mut all = vec![first.trim_end_matches('.').to_owned()];
+    let behind = sentences(said).into_iter().skip(1);
+    all.extend(behind.filter(|s| !s.contains(|c: char| c.is_ascii_digit())));
+    all.join(". ")
 }
 
-/// A long note up to what it lists.
+/// A long note on members that were left out, up to their names. What follows the colon of any other note may be why something is missing.
 fn headed(said: &str) -> String {
-    let colon = said.find(": ").filter(|_| said.chars().count() > LONG);
-    colon.and_then(|at| said.get(..at)).unwrap_or(said).to_owned()
+    let because = said.find(MEMBERS).filter(|_| said.chars().count() > LONG);
+    let colon = because.and_then(|at| Some(at + said.get(at..)?.find(": ")?));
+    let head = colon.and_then(|at| said.get(..at));
+    head.map_or_else(|| said.to_owned(), |head| format!("{head}…"))
 }
 
 #[cfg(test)]

@@ -94,8 +94,8 @@ fn the_first_page_says_what_was_cut_in_a_line() {
         })
         .collect();
     let short = [
-        "This is a cut from site.nmb: 5 of 7 events",
-        "77 members of the original were left out, because of this",
+        "This is a cut from site.nmb: 5 of 7 events. Its figures are of this time alone",
+        "77 members of the original were left out, because of this…",
         "a short note: as it is",
     ];
     assert_eq!(said, short);
@@ -110,4 +110,57 @@ fn the_first_page_says_what_was_cut_in_a_line() {
         cut("This is a cut from a, from 7 to 8: 5 of 7 events."),
         "This is a cut from a, from 7 to 8: 5 of 7 events"
     );
+}
+
+/// Of other notes, and of what a slice says of its figures, nothing is lost: in the terminal there is no place to unfold it.
+#[test]
+fn warnings_stay_whole_on_the_first_page() {
+    let why = format!(
+        "cannot read /sys/kernel/tracing/instances/{}/trace_pipe_raw: No such device; events after 1.5 s of this CPU are missing: their number is not known.",
+        "netmortem".repeat(9)
+    );
+    let joined = format!(
+        "host: a.nmb: 9 members of the original were left out, because they are not of this time: {}and 3 more",
+        "snapshots/net/dev/start, ".repeat(6)
+    );
+    let of_flow = "This is a cut from a.nmb to flow :9: 5 of 7 events kept; 2 events that are proven to be of other flows or devices were cut (2 tcp). Interrupts and timers are whole: their figures are of the whole host. Counters of the host are not in it, because they count what was cut. 3 units in it (lives of sk_buffs): 1 of what was asked for, 2 of others that it waited with; 1 of others were cut. Nothing is to be concluded of others.";
+    let of_time = "This is a cut from a.nmb: 5 of 7 events, from 1 to 2 (clock mono); 1 events before and 1 after were cut. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording.";
+    let told = Told {
+        slice: vec![of_flow.into(), of_time.into()],
+        notes: vec![why.clone(), joined.clone()],
+        ..Told::default()
+    };
+    let blocks = first_page(&told);
+    let said: Vec<&str> = blocks
+        .iter()
+        .filter_map(|b| match b {
+            Block::Strip(s) => Some(s.sentence.as_str()),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        "This is a cut from a.nmb to flow :9: 5 of 7 events kept. Interrupts and timers are whole: their figures are of the whole host. Counters of the host are not in it, because they count what was cut. Nothing is to be concluded of others",
+        "This is a cut from a.nmb: 5 of 7 events. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording",
+        why.as_str(),
+        "host: a.nmb: 9 members of the original were left out, because they are not of this time…",
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(headed(&joined[..100]), joined[..100]);
+    // All of them in full, but what is whole already.
+    let whole = [of_flow, of_time, joined.as_str()].map(Text::from);
+    let all = blocks.iter().find_map(|b| match b {
+        Block::Details { blocks, .. } => blocks.first(),
+        _ => None,
+    });
+    assert!(matches!(all, Some(Block::List(all)) if *all == whole), "{all:?}");
+    let facts = fixture::facts();
+    let answers = netmortem_analyzer::analyses::answer_told(&facts, told);
+    let terminal = text(&document(&facts, &answers), Colors::None, None);
+    for whole in [
+        "- events after 1.5 s of this CPU are missing: their number is not known",
+        "- Counters of the host are not in it, because they count what was cut\n",
+        "original were left out, because they are not of this time…\n",
+    ] {
+        assert!(terminal.contains(whole), "{whole}: {terminal}");
+    }
 }
