@@ -124,6 +124,7 @@ fn a_neighbour_whose_address_changed_has_its_row() {
         first_drop: Some(0),
         resent: 1,
         again: 1,
+        after_it: 0,
         confidence: netmortem_analyzer::Confidence::Certain,
     });
     let section = build(&answers);
