@@ -25,12 +25,14 @@ pub(super) fn mark(turns: &mut [TurnRow]) {
         let Some((last, two_before)) = before.insert(socket, (at, before.get(&socket).map(|b| b.0))) else {
             continue;
         };
-        // The first of a question that was asked again may have been answered late.
+        // The first of a question that was asked again may have been answered late; what was a reply itself was no question.
         let again = two_before
             .and_then(|b| turns.get(b))
-            .is_some_and(|t| t.end == TurnEnd::AskedAgain);
+            .is_some_and(|t| t.end == TurnEnd::AskedAgain && !t.reply);
         let apart = |t: &TurnRow| Some(t.last_read_ns?.saturating_sub(t.read_ns?) >= APART_NS);
-        let unasked = |t: &&TurnRow| t.end == TurnEnd::Answered && t.reads > t.sends && apart(t) == Some(true);
+        // Nothing is asked for by a reply.
+        let more = |t: &TurnRow| t.reply || t.reads > t.sends && apart(t) == Some(true);
+        let unasked = |t: &&TurnRow| t.end == TurnEnd::Answered && more(t);
         let last = turns.get(last).filter(|_| !again).filter(unasked);
         let read = last.and_then(|t| t.last_read_ns);
         let reply = read.is_some_and(|ns| (0..=REPLY_NS).contains(&start.saturating_sub(ns)));
@@ -63,6 +65,13 @@ mod tests {
             // Of another socket.
             turn(1, 90_050_000, 1, 90_060_000),
             turn(0, 90_100_000, 0, 0),
+            // The same again, behind a reply.
+            turn(0, 100_000_000, 2, 150_000_000),
+            turn(0, 150_100_000, 1, 155_000_000),
+            // To what came then.
+            turn(0, 155_100_000, 0, 0),
+            // A question without an answer.
+            turn(0, 160_000_000, 0, 0),
             // It asked again: the second may be the first one's answer.
             turn(0, 200_000_000, 2, 300_000_000),
             turn(0, 300_100_000, 1, 300_200_000),
@@ -74,6 +83,6 @@ mod tests {
         ];
         mark(&mut turns);
         let replies: Vec<usize> = (0..turns.len()).filter(|at| turns[*at].reply).collect();
-        assert_eq!(replies, [2]);
+        assert_eq!(replies, [2, 4, 5]);
     }
 }
