@@ -5,6 +5,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::full::MOSTLY;
 use crate::counters::tables::refused;
 use crate::facts::Facts;
 use crate::reconstruct::drops::tables::DropRow;
@@ -18,9 +19,6 @@ pub(super) struct Counted<'f, 'r> {
     /// Those of all of the recording.
     all: usize,
 }
-
-/// Part of a group that must lie between the readings for them to tell of it.
-const MOSTLY: f64 = 0.5;
 
 impl<'f, 'r> Counted<'f, 'r> {
     /// Beside counters of one source.
@@ -46,7 +44,7 @@ impl<'f, 'r> Counted<'f, 'r> {
         let rows = rows.filter(|r| inside(r.from_ns) && inside(r.to_ns));
         rows.filter_map(|r| r.rise).fold(0, u64::saturating_add)
     }
-    /// Whether it tells of most of the group.
+    /// Whether most of the group lie between the readings: else these do not tell of it.
     pub(super) fn is_of_most(&self) -> bool {
         self.rows.len() as f64 >= MOSTLY * self.all as f64
     }
