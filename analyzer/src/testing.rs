@@ -14,7 +14,7 @@ pub mod rewrite;
 pub mod rows;
 pub mod tcp;
 
-pub use rows::{answered, drop_at, gap, hop, life, listed, pass, poll, sample, sent, softirq, turnaround};
+pub use rows::{answered, drop_at, gap, hop, life, listed, pass, poll, sent, softirq, turnaround};
 
 /// A field's value.
 #[derive(Debug, Clone)]

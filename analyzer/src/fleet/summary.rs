@@ -223,17 +223,12 @@ fn line(l: &crate::analyses::verdict::Line) -> Line {
 }
 
 fn changes(of: &Changes) -> HostChanges {
-    let one = |c: &Cluster| {
-        let more = (c.more > 0).then(|| format!("{} more", c.more));
-        let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
-        let differs: Vec<&str> = c.effects.iter().map(|e| e.says.as_str()).collect();
-        Changed {
-            at_ns: c.from_ns,
-            says: says.join("; "),
-            differs: differs.join("; "),
-            worse: c.is_worse(),
-            compared: c.compared_ns.is_some(),
-        }
+    let one = |c: &Cluster| Changed {
+        at_ns: c.from_ns,
+        says: c.words(),
+        differs: c.differs(),
+        worse: c.is_worse(),
+        compared: c.compared_ns.is_some(),
     };
     // Those that did harm before those that did not.
     let (worse, others): (Vec<_>, Vec<_>) = of.clusters.iter().map(one).partition(|c| c.worse);

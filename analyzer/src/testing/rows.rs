@@ -248,20 +248,3 @@ pub fn answered(connection: u32, send_ns: i64, took_ns: i64) -> crate::reconstru
         confidence: crate::Confidence::Strong,
     }
 }
-
-/// What `tcp_probe` says of a connection, with nothing under way.
-pub fn sample(connection: u32, time_ns: i64) -> crate::reconstruct::tcp::tables::SampleRow {
-    crate::reconstruct::tcp::tables::SampleRow {
-        time_ns,
-        connection: crate::facts::ConnectionId(connection),
-        snd_cwnd: 10,
-        ssthresh: 0,
-        srtt_us: 0,
-        snd_una: 0,
-        snd_nxt: 0,
-        snd_wnd: 0,
-        rcv_wnd: 0,
-        data_len: 0,
-        cpu: 0,
-    }
-}

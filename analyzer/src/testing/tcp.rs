@@ -144,6 +144,26 @@ pub fn sample(connection: u32, time_ns: i64) -> crate::reconstruct::tcp::tables:
     }
 }
 
+/// A call that sent one segment of a connection again.
+pub fn sent_again(
+    connection: u32,
+    class: crate::reconstruct::tcp::tables::RetransmitClass,
+    time_ns: i64,
+) -> crate::reconstruct::tcp::tables::RetransmitRow {
+    crate::reconstruct::tcp::tables::RetransmitRow {
+        index: 0,
+        time_ns,
+        connection: Some(crate::facts::ConnectionId(connection)),
+        synack: None,
+        class,
+        err: Some(0),
+        bytes: Some(1514),
+        original: None,
+        segments: Some(1),
+        confidence: crate::Confidence::Certain,
+    }
+}
+
 /// A socket's change of state.
 pub fn state(connection: u32, state: i32, time_ns: i64) -> crate::reconstruct::tcp::tables::StateRow {
     crate::reconstruct::tcp::tables::StateRow {

@@ -27,6 +27,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
+use crate::reconstruct::thread::ENDS_NS;
 use crate::stat::{Distribution, nearest_rank};
 
 /// Shortest wait: who closes sooner did not wait for an answer, ns.
@@ -40,8 +41,6 @@ const NARROW: i64 = 10;
 /// Who waits less than this, ns, and for one in so many of its requests meanwhile longer than for any that it gave up, has no time-out: it wants the answer no
 /// more, as what a user has typed since is asked in its place.
 const HASTY: (i64, u64) = (100_000_000, 10);
-/// A process whose threads ends so soon after it closed a connection closed it because it ended, or ended as it had, ns.
-pub(super) const ENDS_NS: i64 = 250_000_000;
 /// Shortest time of which a rate is told, ns.
 const RATE_NS: i64 = 500_000_000;
 /// Groups kept: those with most.

@@ -101,7 +101,7 @@ pub(crate) use sockets::{Socket, sockets};
 pub(crate) use spans::Spans;
 pub use stood::Stood;
 pub use threads::{Asker, HELD_OFF_NS, Serving};
-pub use turned_away::{AT_WORK_NS, TurnedAway};
+pub use turned_away::TurnedAway;
 pub use unanswered::Unanswered;
 pub(crate) use unanswered::{most_asked, without_answer};
 pub use waited::Waited;

@@ -10,19 +10,17 @@
 
 use std::collections::BTreeMap;
 
-use super::given_up::ENDS_NS;
 use super::left::left;
 use super::server;
 use crate::facts::Facts;
 use crate::name::Name;
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::tcp::role::Role;
+use crate::reconstruct::thread::ENDS_NS;
 use crate::stat::nearest_rank;
 
 /// Fewest of a group.
 const LEAST: usize = 3;
-/// Whose client waited so long for it met no connection that was ending anyway, ns.
-pub const AT_WORK_NS: i64 = 100_000_000;
 /// Groups kept.
 const GROUPS: usize = 5;
 

@@ -21,7 +21,7 @@ const TOGETHER_NS: i64 = 500_000_000;
 /// What is compared before and after, at most, ns.
 const WINDOW_NS: i64 = 10_000_000_000;
 /// A change is announced so much later than it is, at most but for a busy host, ns.
-const LATE_NS: i64 = 5_000_000;
+pub(crate) const LATE_NS: i64 = 5_000_000;
 /// Clusters kept, and changes of each.
 const MOST: usize = 50;
 const NAMED: usize = 12;
@@ -64,6 +64,17 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// All that was changed, with how many more.
+    pub fn words(&self) -> String {
+        let more = (self.more > 0).then(|| format!("{} more", self.more));
+        let says: Vec<String> = self.says.iter().cloned().chain(more).collect();
+        says.join("; ")
+    }
+    /// All that was different after it; empty: nothing, or it was not compared.
+    pub fn differs(&self) -> String {
+        let effects: Vec<&str> = self.effects.iter().map(|e| e.says.as_str()).collect();
+        effects.join("; ")
+    }
     /// Whether something was worse after it.
     pub fn is_worse(&self) -> bool {
         self.effects.iter().any(|e| e.worse)

@@ -32,8 +32,9 @@ fn drops(f: &mut Facts, times: impl Iterator<Item = i64>) {
 fn round_trips(f: &mut Facts, connection: u32, from_s: i64, us: u32) {
     let row = |n: i64| SampleRow {
         srtt_us: us,
+        snd_una: 0,
         snd_nxt: 2_896,
-        ..crate::testing::sample(connection, from_s * S + n * 50_000_000)
+        ..crate::testing::tcp::sample(connection, from_s * S + n * 50_000_000)
     };
     f.tcp_samples.extend((0..20).map(row));
 }

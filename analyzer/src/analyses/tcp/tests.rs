@@ -39,7 +39,7 @@ fn sample(time_ns: i64, snd_cwnd: u32, ssthresh: u32, srtt_us: u32) -> SampleRow
         snd_cwnd,
         ssthresh,
         srtt_us,
-        ..crate::testing::sample(0, time_ns)
+        ..crate::testing::tcp::sample(0, time_ns)
     }
 }
 fn state(time_ns: i64, state: i32, name: &'static str) -> StateRow {

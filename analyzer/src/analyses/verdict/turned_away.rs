@@ -2,13 +2,15 @@
 
 use super::sentences::{capital, counted, duration, moment};
 use super::{Line, Tone};
-use crate::analyses::application::{AT_WORK_NS, Application, TurnedAway};
+use crate::analyses::application::{Application, TurnedAway};
 
 /// One that few suffer from, beside many answers, is no news: one in so many.
 const ONE_IN: u64 = 20;
+/// But for those whose clients waited so long: no connection that was ending anyway, ns.
+const WAITED_NS: i64 = 100_000_000;
 
 fn first(a: &Application) -> Option<&TurnedAway> {
-    let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since || t.wait_ns >= AT_WORK_NS;
+    let worth = |t: &&TurnedAway| t.requests.saturating_mul(ONE_IN) >= t.since || t.wait_ns >= WAITED_NS;
     let wrong = a.turned_away.iter().find(|t| t.is_wrong());
     wrong.or_else(|| a.turned_away.iter().find(worth))
 }

@@ -2,14 +2,12 @@
 
 use super::options::Recording;
 use super::parity::{Check, Level, check};
-use crate::analyses::changes::sentence;
+use crate::analyses::changes::{LATE_NS, sentence};
 use crate::analyses::verdict::moment;
 use crate::announced::tables::ChangeRow;
 
 /// Changes told by name.
 const NAMED: usize = 2;
-/// One that is read so soon after the part begins was made before it, ns.
-const LATE_NS: i64 = 5_000_000;
 
 /// What is known of it; nothing where no recorder listened.
 pub(in crate::diff) fn changed(b: &[Recording<'_>], a: &[Recording<'_>]) -> Option<Check> {
@@ -36,6 +34,7 @@ pub(in crate::diff) fn changed(b: &[Recording<'_>], a: &[Recording<'_>]) -> Opti
 }
 
 fn within<'f>(r: &Recording<'f>) -> impl Iterator<Item = &'f ChangeRow> {
+    // One that is read so soon after the part begins was made before it.
     let (from, to) = (r.from_ns.saturating_add(LATE_NS), r.to_ns);
     let rows = r.facts.announced.rows.iter();
     rows.filter(move |c| !c.comes_and_goes && (from..to).contains(&c.at_ns))

@@ -15,31 +15,35 @@ const REPLY_NS: i64 = 2_000_000;
 
 /// Marks them.
 pub(super) fn mark(turns: &mut [TurnRow]) {
-    // Of each socket the last turn, and the one before that.
-    let mut before: FxHashMap<u32, (usize, Option<usize>)> = FxHashMap::default();
-    let mut order: Vec<usize> = (0..turns.len()).collect();
-    order.sort_by_key(|at| turns.get(*at).map(|t| t.start_ns));
-    for at in order {
-        let Some(turn) = turns.get(at) else { continue };
-        let (socket, start) = (turn.socket, turn.start_ns);
-        let Some((last, two_before)) = before.insert(socket, (at, before.get(&socket).map(|b| b.0))) else {
-            continue;
-        };
-        // The first of a question that was asked again may have been answered late; what was a reply itself was no question.
-        let again = two_before
-            .and_then(|b| turns.get(b))
-            .is_some_and(|t| t.end == TurnEnd::AskedAgain && !t.reply);
-        let apart = |t: &TurnRow| Some(t.last_read_ns?.saturating_sub(t.read_ns?) >= APART_NS);
-        // Nothing is asked for by a reply.
-        let more = |t: &TurnRow| t.reply || t.reads > t.sends && apart(t) == Some(true);
-        let unasked = |t: &&TurnRow| t.end == TurnEnd::Answered && more(t);
-        let last = turns.get(last).filter(|_| !again).filter(unasked);
-        let read = last.and_then(|t| t.last_read_ns);
-        let reply = read.is_some_and(|ns| (0..=REPLY_NS).contains(&start.saturating_sub(ns)));
-        if let Some(turn) = turns.get_mut(at) {
-            turn.reply = reply;
+    let mut by: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+    for (at, t) in turns.iter().enumerate() {
+        by.entry(t.socket).or_default().push(at);
+    }
+    for mut of in by.into_values() {
+        of.sort_by_key(|at| turns.get(*at).map(|t| t.start_ns));
+        // What was a reply itself tells of the next one.
+        let (mut two_before, mut last): (Option<usize>, Option<usize>) = (None, None);
+        for at in of {
+            let row = |at: Option<usize>| turns.get(at?);
+            let read = row(last).and_then(|t| unasked(t, row(two_before)));
+            let start = row(Some(at)).map_or(0, |t| t.start_ns);
+            let reply = read.is_some_and(|ns| (0..=REPLY_NS).contains(&start.saturating_sub(ns)));
+            if let Some(turn) = turns.get_mut(at) {
+                turn.reply = reply;
+            }
+            (two_before, last) = (last, Some(at));
         }
     }
+}
+
+/// When a turn read what nobody had asked for, as its last. `before`: the turn before it.
+fn unasked(t: &TurnRow, before: Option<&TurnRow>) -> Option<i64> {
+    // The first of a question that was asked again may have been answered late; a reply was no question.
+    let again = before.is_some_and(|b| b.end == TurnEnd::AskedAgain && !b.reply);
+    let (first, last) = (t.read_ns?, t.last_read_ns?);
+    // Nothing is asked for by a reply.
+    let more = t.reply || t.reads > t.sends && last.saturating_sub(first) >= APART_NS;
+    (t.end == TurnEnd::Answered && more && !again).then_some(last)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use rustc_hash::FxHashMap;
 
 /// `EXIT_DEAD` and `EXIT_ZOMBIE` in prev_state; before 4.20 the bits were shifted by one (kernel commit 3054426dc68e).
 const DEAD: i64 = 0x30;
+/// Who ends so soon after, or before, it closed a connection closed it because it ended, or ended as it had, ns.
+pub const ENDS_NS: i64 = 250_000_000;
 /// Kernels that do so, the first by its numbers.
 const SINCE: (u32, u32) = (4, 20);
 

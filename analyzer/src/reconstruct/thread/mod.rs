@@ -31,6 +31,6 @@ mod unseen;
 mod waits;
 
 pub use calls::{ReadOf, STOPPED, Slept, TRACED, UNINTERRUPTIBLE, UNRECORDED};
-pub use ended::Ended;
+pub use ended::{ENDS_NS, Ended};
 pub use states::{IDLE, Threads};
 pub use timeline::Split;

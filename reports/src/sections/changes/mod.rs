@@ -90,22 +90,18 @@ fn text(says: &str) -> Cell {
 
 fn table(found: &Changes) -> Table {
     let row = |c: &Cluster| {
-        let more = (c.more > 0).then(|| format!("{} more", format::count(c.more)));
-        let says: Vec<String> = c.says.iter().cloned().chain(more).collect();
-        let after: Vec<String> = c.effects.iter().map(|e| e.says.clone()).collect();
-        let (badge, after) = match (after.as_slice(), c.compared_ns) {
-            ([], None) => (
+        let after = c.differs();
+        let (badge, after) = match (after.as_str(), c.compared_ns) {
+            ("", None) => (
                 Cell::Unknown,
                 Cell::Text("not compared: too short a time, events missing, or read late".into()),
             ),
-            ([], Some(_)) => (Cell::Badge(Severity::Info, "as before".into()), Cell::Unknown),
-            (of, _) if c.is_worse() => (Cell::Badge(Severity::Notice, "worse".into()), text(&of.join("; "))),
-            (of, _) if c.effects.iter().any(|e| e.late) => {
-                (Cell::Badge(Severity::Info, "later".into()), text(&of.join("; ")))
-            }
-            (of, _) => (Cell::Badge(Severity::Good, "better".into()), text(&of.join("; "))),
+            ("", Some(_)) => (Cell::Badge(Severity::Info, "as before".into()), Cell::Unknown),
+            (of, _) if c.is_worse() => (Cell::Badge(Severity::Notice, "worse".into()), text(of)),
+            (of, _) if c.effects.iter().any(|e| e.late) => (Cell::Badge(Severity::Info, "later".into()), text(of)),
+            (of, _) => (Cell::Badge(Severity::Good, "better".into()), text(of)),
         };
-        vec![Cell::At(c.from_ns), text(&says.join("; ")), badge, after]
+        vec![Cell::At(c.from_ns), text(&c.words()), badge, after]
     };
     let note = "Compared is the time since the change before it, and until the next one, 10 s at most on either side. What differs after a change need not be of it.";
     let more = match found.more {

@@ -15,18 +15,7 @@ fn came(connection: u32, ms: i64) -> SampleRow {
 }
 
 fn again(connection: u32, ms: i64) -> RetransmitRow {
-    RetransmitRow {
-        original: None,
-        index: 0,
-        time_ns: ms * MS,
-        connection: Some(ConnectionId(connection)),
-        synack: None,
-        class: RetransmitClass::Rto,
-        err: Some(0),
-        bytes: Some(1),
-        segments: Some(1),
-        confidence: crate::Confidence::Certain,
-    }
+    crate::testing::tcp::sent_again(connection, RetransmitClass::Rto, ms * MS)
 }
 
 fn sent(connection: u32, ms: i64) -> TxRow {

@@ -278,18 +278,7 @@ fn what_no_event_tells_is_not_said() {
 
 /// Sent again on a connection of that peer.
 fn again(c: u32, class: RetransmitClass) -> RetransmitRow {
-    RetransmitRow {
-        index: 0,
-        time_ns: 5 * S,
-        connection: Some(ConnectionId(c)),
-        synack: None,
-        class,
-        err: Some(0),
-        bytes: Some(1514),
-        original: None,
-        segments: Some(1),
-        confidence: crate::Confidence::Certain,
-    }
+    crate::testing::tcp::sent_again(c, class, 5 * S)
 }
 
 #[test]

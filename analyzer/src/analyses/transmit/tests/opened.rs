@@ -38,18 +38,7 @@ fn state(ms: i64, kind: &'static str, state: i32) -> StateRow {
     }
 }
 fn again(ms: i64, class: RetransmitClass) -> RetransmitRow {
-    RetransmitRow {
-        original: None,
-        index: 0,
-        time_ns: ms * MS,
-        connection: Some(C),
-        synack: None,
-        class,
-        err: Some(0),
-        bytes: None,
-        segments: Some(1),
-        confidence: Certain,
-    }
+    crate::testing::tcp::sent_again(C.0, class, ms * MS)
 }
 fn found(f: &Facts) -> Transmit {
     let Outcome::Findings(t) = answer(f) else { panic!() };

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::reconstruct::tcp::states::{CLOSE_WAIT, FIN_WAIT1};
-use crate::reconstruct::tcp::tables::RetransmitRow;
-use crate::testing::tcp::{born, connection};
+use crate::testing::tcp::{born, connection, sent_again};
 
 const S: i64 = 1_000_000_000;
 
@@ -28,18 +27,8 @@ fn recorded() -> Facts {
             ..crate::testing::sent()
         });
         for at in [5, 9] {
-            f.retransmits.push(RetransmitRow {
-                index: 0,
-                time_ns: 2 * S + at * S / 10,
-                connection: Some(ConnectionId(c)),
-                synack: None,
-                class: RetransmitClass::Rto,
-                err: Some(0),
-                bytes: Some(1514),
-                original: None,
-                segments: Some(1),
-                confidence: crate::Confidence::Certain,
-            });
+            f.retransmits
+                .push(sent_again(c, RetransmitClass::Rto, 2 * S + at * S / 10));
         }
     }
     f

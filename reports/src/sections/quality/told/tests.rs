@@ -86,13 +86,7 @@ fn the_first_page_says_what_was_cut_in_a_line() {
         ..Told::default()
     };
     let blocks = first_page(&told);
-    let said: Vec<&str> = blocks
-        .iter()
-        .filter_map(|b| match b {
-            Block::Strip(s) => Some(s.sentence.as_str()),
-            _ => None,
-        })
-        .collect();
+    let said = sentences(&blocks);
     let short = [
         "This is a cut from site.nmb: 5 of 7 events. Its figures are of this time alone",
         "77 members of the original were left out, because of this…",
@@ -110,6 +104,15 @@ fn the_first_page_says_what_was_cut_in_a_line() {
         cut("This is a cut from a, from 7 to 8: 5 of 7 events."),
         "This is a cut from a, from 7 to 8: 5 of 7 events"
     );
+}
+
+/// Sentences of the strips.
+fn sentences(blocks: &[Block]) -> Vec<&str> {
+    let strips = blocks.iter().filter_map(|b| match b {
+        Block::Strip(s) => Some(s.sentence.as_str()),
+        _ => None,
+    });
+    strips.collect()
 }
 
 /// Of other notes, and of what a slice says of its figures, nothing is lost: in the terminal there is no place to unfold it.
@@ -131,13 +134,7 @@ fn warnings_stay_whole_on_the_first_page() {
         ..Told::default()
     };
     let blocks = first_page(&told);
-    let said: Vec<&str> = blocks
-        .iter()
-        .filter_map(|b| match b {
-            Block::Strip(s) => Some(s.sentence.as_str()),
-            _ => None,
-        })
-        .collect();
+    let said = sentences(&blocks);
     let expected = [
         "This is a cut from a.nmb to flow :9: 5 of 7 events kept. Interrupts and timers are whole: their figures are of the whole host. Counters of the host are not in it, because they count what was cut. Nothing is to be concluded of others",
         "This is a cut from a.nmb: 5 of 7 events. What was under way at its ends is not known, as at the ends of any recording. Its figures are of this time alone; settings are the host's at the begin of the recording",
