@@ -114,8 +114,12 @@ fn unbracketed(step: &str) -> Vec<String> {
     whole()
 }
 
-/// What a text ends with: its last word, or all of `eth0, eth1 and eth2`.
+/// What a text ends with: its last word, or all of `eth0, eth1 and eth2`; brackets behind these are not of the name.
 fn named_last(text: &str) -> Option<&str> {
+    let text = match (text.ends_with(')'), text.rsplit_once(" (")) {
+        (true, Some((name, _))) => name,
+        _ => text,
+    };
     let listed = |names: &&str| {
         names
             .split(", ")
@@ -246,6 +250,8 @@ mod tests {
         for devs in ["br-app and br-wan", "a, b and c", "eth0"] {
             assert_eq!(of(devs)[1], format!("{devs}: {inside}"));
         }
+        let part = of("c0, d0 and br0 (as far as known)");
+        assert_eq!(part[1], format!("c0, d0 and br0: {inside}"));
         // Short ones stay, and so do those that do not end.
         let short = format!("{} (a queue) {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(steps(&short), [short.as_str()]);
