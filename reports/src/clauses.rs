@@ -1,6 +1,6 @@
 //! Long sentences in their parts, so that each can stand on a line of its own.
 
-/// The clauses of some sentences, split outside parentheses at `; ` and at `. ` before a capital or a figure. The marks between them are in none; where
+/// The clauses of some sentences, split outside parentheses at `; ` and at `. ` before a capital, a figure or `task/pid`. The marks between them are in none; where
 /// there are several, neither is the full stop of the last.
 #[must_use]
 pub fn clauses(text: &str) -> Vec<&str> {
@@ -41,16 +41,15 @@ fn marked(text: &str) -> Vec<(char, &str)> {
     let mut parts: Vec<(char, &str)> = vec![];
     let (mut depth, mut from, mut mark) = (0_usize, 0, '.');
     for (at, c) in text.char_indices() {
-        let mut behind = text.get(at + c.len_utf8()..).unwrap_or_default().chars();
-        let (space, next) = (behind.next() == Some(' '), behind.next());
+        let rest = text.get(at + c.len_utf8()..).and_then(|rest| rest.strip_prefix(' '));
+        let begins = |rest: &str| {
+            let first = rest.split(' ').next().unwrap_or_default();
+            first.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()) || first.contains('/')
+        };
         match c {
             '(' | '[' => depth += 1,
             ')' | ']' => depth = depth.saturating_sub(1),
-            ';' | '.'
-                if depth == 0
-                    && space
-                    && (c == ';' || next.is_some_and(|c| c.is_uppercase() || c.is_ascii_digit())) =>
-            {
+            ';' | '.' if depth == 0 && rest.is_some_and(|rest| c == ';' || begins(rest)) => {
                 parts.extend(text.get(from..at).map(|part| (mark, part)));
                 (from, mark) = (at + 2, c);
             }
@@ -101,8 +100,8 @@ fn unbracketed(step: &str) -> Vec<String> {
                 };
                 if inside.chars().count() >= BRACKET && !before.trim().is_empty() {
                     let before = before.trim_end();
-                    // Behind several groups it says which it is of.
-                    let of = named_last(before).filter(|_| several(behind));
+                    // Of several groups it says which it is of.
+                    let of = named_last(before).filter(|_| several(behind) || several(before));
                     let inside = of.map_or_else(|| inside.to_owned(), |of| format!("{of}: {inside}"));
                     return vec![format!("{before}{behind}"), inside];
                 }
@@ -114,7 +113,7 @@ fn unbracketed(step: &str) -> Vec<String> {
     whole()
 }
 
-/// What a text ends with: its last word, or all of `eth0, eth1 and eth2`; brackets behind these are not of the name.
+/// The devices that a text ends with, as `eth0, eth1 and eth2`; brackets behind these are not of the name.
 fn named_last(text: &str) -> Option<&str> {
     let text = match (text.ends_with(')'), text.rsplit_once(" (")) {
         (true, Some((name, _))) => name,
@@ -126,15 +125,27 @@ fn named_last(text: &str) -> Option<&str> {
             .flat_map(|n| n.split(" and "))
             .all(|n| !n.contains(' '))
     };
-    let on = text.rsplit_once(" on ").map(|(_, names)| names);
-    on.filter(listed).or_else(|| text.rsplit(' ').next())
+    let (before, names) = text.rsplit_once(" on ").unzip();
+    // Without a device it is what was said just before, a reason.
+    let reason = || {
+        let reason = text.rsplit_once(" for ").map(|(_, reason)| reason)?;
+        let reason = reason.split_once(" at ").map_or(reason, |(reason, _)| reason);
+        (!reason.contains(' ')).then_some(reason)
+    };
+    before.and(names).filter(listed).or_else(reason)
 }
 
-/// Whether one more group follows: a comma, and how many.
+/// Whether one more group follows: a comma outside of brackets, and how many.
 fn several(behind: &str) -> bool {
-    behind.match_indices(", ").any(|(at, mark)| {
-        let next = behind.get(at + mark.len()..).and_then(|rest| rest.chars().next());
-        next.is_some_and(|c| c.is_ascii_digit())
+    let mut depth = 0_usize;
+    behind.char_indices().any(|(at, c)| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let next = behind.get(at..).and_then(|rest| rest.strip_prefix(", "));
+        depth == 0 && next.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     })
 }
 
@@ -161,11 +172,12 @@ mod tests {
     #[test]
     fn parts_are_told_by_marks_outside_parentheses() {
         let of = clauses(
-            "10 packets, p50 1.5 ms; 64 % of it (write queue; full. All). [::1]:80 held. 2 more. Recording (191 ns) is.",
+            "10 packets, p50 1.5 ms; 64 % of it (write queue; full. All). [::1]:80 held. python3/7 slept. 2 more. Recording (191 ns) is.",
         );
         let expected = [
             "10 packets, p50 1.5 ms",
             "64 % of it (write queue; full. All). [::1]:80 held",
+            "python3/7 slept",
             "2 more",
             "Recording (191 ns) is",
         ];
@@ -219,8 +231,8 @@ mod tests {
 
     #[test]
     fn long_clauses_end_at_their_first_colon() {
-        let what = "43 packets were dropped in this host (a rule: of nftables) on rc:";
-        let whose = "TCP data of [::1]:58426 > 10.9.2.2:7106, 43 of the 507 that came there: one in 12";
+        let what = "43 packets were dropped by this host (a rule: of nftables) on rc:";
+        let whose = "TCP data of [::1]:58426 > 10.9.2.2:7106, 43 of the 507 seen there: one in 12";
         let text = format!("{what} {whose}; short: it stays");
         assert_eq!(steps(&text), [what, whose, "short: it stays"]);
         assert_eq!(steps("short: it stays"), ["short: it stays"]);
@@ -252,6 +264,15 @@ mod tests {
         }
         let part = of("c0, d0 and br0 (as far as known)");
         assert_eq!(part[1], format!("c0, d0 and br0: {inside}"));
+        // Of the last of two; of one alone it needs no name, figures in brackets are no group.
+        let last = unbracketed(&format!(
+            "12 packets were dropped: 5 for OTHERHOST at f on a, b and c (a rule), 7 for PKT_TOO_BIG at g ({inside}) on rs"
+        ));
+        assert_eq!(last[1], format!("PKT_TOO_BIG: {inside}"));
+        let alone = unbracketed(&format!(
+            "7 segments were retransmitted without need ({inside}) by 7 calls of one of the sockets (6 tlp, 1 rto)"
+        ));
+        assert_eq!(alone[1], inside);
         // Short ones stay, and so do those that do not end.
         let short = format!("{} (a queue) {}", "a".repeat(60), "b".repeat(60));
         assert_eq!(steps(&short), [short.as_str()]);

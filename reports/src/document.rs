@@ -131,7 +131,7 @@ pub struct Finding {
 
 impl Finding {
     /// What is said before what followed.
-    pub const SO: &str = "so, on the same connections:";
+    pub const SO: &str = "effects on the same connections:";
     /// What is said of others that were found.
     #[must_use]
     pub fn more(n: usize, severity: Severity) -> String {

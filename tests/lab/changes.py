@@ -40,10 +40,10 @@ def play(a, r, b, path):
     plan = [
         (1.5, r, "tc", "qdisc", "root qdisc of rb became tbf rate=64000bit/s", tbf),
         (1.0, r, "tc", "qdisc", "root qdisc of rb was removed (tbf", "tc qdisc del dev rb root"),
-        (1.0, b, "nft", "ruleset", "rules of nftables were changed (1 table, chain or set new)", "nft add table inet t"),
-        (0.0, b, "nft", "ruleset", "(1 table, chain or set new) in t/c",
+        (1.0, b, "nft", "ruleset", "nftables rules were changed (1 table, chain or set added)", "nft add table inet t"),
+        (0.0, b, "nft", "ruleset", "(1 table, chain or set added) in t/c",
          ["nft", "add chain inet t c { type filter hook output priority 0 ; }"]),
-        (0.0, b, "nft", "ruleset", "(1 rule new) in t/c", drop),
+        (0.0, b, "nft", "ruleset", "(1 rule added) in t/c", drop),
         (1.0, b, "nft", "ruleset", "(1 rule deleted) in t/c", "nft flush chain inet t c"),
         (0.7, a, "ip", "route", "route default became mtu 1400 via 10.86.1.1 dev a0 (before: via 10.86.1.1 dev a0)",
          "ip route change default via 10.86.1.1 mtu 1400"),

@@ -138,7 +138,7 @@ mod tests {
         let f = facts();
         assert_eq!(sockets(&f).len(), 3);
         let (tone, said) = tcp(&f);
-        let says = "9 TCP segments were sent again by 3 sockets that no list of sockets has and no process: left behind in a network namespace that was removed, as a container's, and nobody waits for them (inferred); none by others";
+        let says = "9 TCP segments were retransmitted by 3 sockets that no list of sockets has and no process: left behind in a network namespace that was removed, as a container's, and nobody waits for them (inferred); none by others";
         assert!(said.starts_with(says) && tone == Tone::Ok, "{said}");
         // One that a list has, or a thread reads, or that was answered, or began meanwhile; without lists, across a loss, in a flight.
         let changes: [fn(&mut Facts); 7] = [

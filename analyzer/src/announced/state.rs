@@ -208,9 +208,9 @@ fn ruleset(line: &str) -> Said {
         let of = |n: u64| format!("{n} {}", if n == 1 { one } else { many });
         match (count(new), count(deleted)) {
             (0, 0) => None,
-            (new, 0) => Some(format!("{} new", of(new))),
+            (new, 0) => Some(format!("{} added", of(new))),
             (0, gone) => Some(format!("{} deleted", of(gone))),
-            (new, gone) => Some(format!("{} new, {gone} deleted", of(new))),
+            (new, gone) => Some(format!("{} added, {gone} deleted", of(new))),
         }
     };
     let others = ("table, chain or set", "tables, chains or sets");
@@ -234,7 +234,7 @@ fn ruleset(line: &str) -> Said {
     };
     Said {
         of: chains.first().map_or("nftables", |c| c).to_owned(),
-        says: format!("rules of nftables were changed ({}){within}", parts.join("; ")),
+        says: format!("nftables rules were changed ({}){within}", parts.join("; ")),
         new_device: false,
     }
 }

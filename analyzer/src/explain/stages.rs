@@ -36,7 +36,7 @@ struct Piece {
     stages: Vec<(&'static str, &'static str, i64)>,
 }
 
-const REST: &str = "in no stage: no event tells more";
+const REST: &str = "unexplained: no event covers it";
 
 impl Piece {
     fn sum(&self) -> i64 {

@@ -216,8 +216,8 @@ fn drops_retransmits_and_runs_lead_to_their_events() {
     for (i, r) in facts.retransmits.iter().enumerate() {
         let x = explained(&explainer, &facts, &format!("retransmit:{i}"));
         let expect = match r.class {
-            RetransmitClass::Fast => "1 segment was sent again: a fast retransmit, as an ACK",
-            RetransmitClass::Tlp => "1 segment was sent again: a tail loss probe, as no ACK",
+            RetransmitClass::Fast => "1 segment was retransmitted: a fast retransmit, as an ACK",
+            RetransmitClass::Tlp => "1 segment was retransmitted: a tail loss probe, as no ACK",
             c => panic!("{c:?} is not in this sample"),
         };
         assert!(x.summary.starts_with(expect), "{}", x.summary);
@@ -253,7 +253,7 @@ fn a_drop_and_what_repaired_it_lead_to_each_other() {
                 assert!(of(&explained(&explainer, &facts, &id), &by), "{path} {id} {by}");
                 assert!(of(&again, &id), "{path} {id} {by}");
                 assert!(
-                    again.summary.contains("was lost in this host (drop:"),
+                    again.summary.contains("was lost on this host (drop:"),
                     "{}",
                     again.summary
                 );
@@ -372,7 +372,7 @@ fn a_probe_names_the_loss_that_it_repairs() {
         let facts = crate::analyze(&capture, &Default::default());
         let x = explained(&Explainer::new(&capture, &Default::default()), &facts, "retransmit:0");
         assert!(x.summary.contains("a tail loss probe"), "{}", x.summary);
-        let named = x.summary.contains("was lost in this host (drop:0: ");
+        let named = x.summary.contains("was lost on this host (drop:0: ");
         assert_eq!(
             (named, x.summary.contains("need not have been lost")),
             (reason > 0, reason == 0),

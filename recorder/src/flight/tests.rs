@@ -110,7 +110,7 @@ fn counters_grow_by_what_the_texts_say() {
     let now = Counters::of(&second(2, 35, "0000001a", 103, 9));
     assert_eq!(now.at_ns, 2_000_000_000);
     assert_eq!(now.growth(&before, &Rate::Retransmits), [("Tcp.RetransSegs", 25)]);
-    // Not the qdisc below the root, nor Udp.InErrors, nor what stood still.
+    // Not the qdisc below the root, nor Udp.InErrors, nor what stalled.
     assert_eq!(
         now.growth(&before, &Rate::Drops),
         [("dev.eth0.rx_drop", 3), ("qdisc.2.drops", 2), ("softnet.dropped", 16)]

@@ -378,7 +378,7 @@ fn a_missing_event_is_found() {
     assert_eq!(missing(&window, &changed), 1);
     let late: Vec<_> = all.iter().map(|(ts, b)| (ts + STALL_NS, b.clone())).collect();
     assert!(missing(&window, &late) > 0);
-    // One stamp that is late because the machine stood still is no other event.
+    // One stamp that is late because the machine stalled is no other event.
     let mut stalled = all.clone();
     stalled[49].0 += 10 * APART_NS;
     assert_eq!(missing(&window, &stalled), 0);

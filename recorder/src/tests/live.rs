@@ -203,7 +203,7 @@ fn a_recorder_that_costs_too_much_stops_and_says_so() {
 #[test]
 fn counters_are_read_every_second() {
     let Some(_one) = tracefs_or_skip() else { return };
-    // A machine that stood still had no second, or no transfer, to tell of.
+    // A machine that stalled had no second, or no transfer, to tell of.
     assert!((0..5).any(|_| seconds_hold()), "the machine was too slow for this test");
 }
 

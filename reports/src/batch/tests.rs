@@ -129,7 +129,7 @@ fn charts_are_said_in_words_and_sentences_are_folded() {
     );
     assert!(first.as_str().chars().count() <= WORST_CHARS + 2);
     // What stands before a colon says nothing without what follows.
-    let head = "10 packets were dropped in this host, of which nobody is known to have sent any again before the recording ended:";
+    let head = "10 packets were dropped by this host, of which nobody is known to have sent any again before the recording ended:";
     let cause = "6 by NETFILTER_DROP on veth1";
     let Cell::More(first, rest) = folded(&format!("{head} {cause}; more")) else {
         panic!("a cause")

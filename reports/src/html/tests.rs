@@ -291,7 +291,7 @@ fn ids_lead_on_from_every_kind_of_text() {
 /// A link is not between a colon and the list that it announces.
 #[test]
 fn the_reason_is_linked_behind_what_was_found() {
-    let what = "43 packets were dropped in this host (a rule: of nftables) on rc, nobody sent them again while it was recorded:";
+    let what = "43 packets were dropped by this host (a rule: of nftables) on rc, nobody sent them again while it was recorded:";
     let page = |text: String| {
         let finding = Finding {
             text: text.into(),

@@ -14,14 +14,14 @@ fn it_has_the_verdict_and_the_stages() {
     let at = lines.iter().position(|l| *l == "**Something is wrong**").unwrap();
     let lead = [
         "",
-        "- **2 packets were dropped in this host for reason 70 at 0xffffffff81000000 (a queue was full) on eth1, all from 2.490 s to 4.990 s of 10.000 s (from drop:0)**",
+        "- **2 packets were dropped by this host for reason 70 at 0xffffffff81000000 (a queue was full) on eth1, all from 2.490 s to 4.990 s of 10.000 s (from drop:0)**",
         "",
         "**Worth a look**",
         "",
         "- **1204 events were lost (0.120 % of all)**",
         "  - 10000 of 1000000 bytes (1.00 %) do not add up in: what TCP received = read + waiting (coalesce\\_fifo)",
         "- **of received packets not all is known**",
-        "- **sent segments took up to 202.15 ms to their ACK, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held most by its congestion window**",
+        "- **sent segments took up to 202.15 ms to be ACKed, 10.0.0.1:5201 &gt; 10.0.0.2:41022 held mostly by its congestion window**",
         "- and 1 more, marked “look” below",
         "",
     ];
@@ -35,7 +35,7 @@ fn it_has_the_verdict_and_the_stages() {
     // What a sentence says behind its first clause stands under it.
     let retransmitted = lines
         .iter()
-        .position(|l| l.starts_with("- **look**: ") && l.contains("were sent again"))
+        .position(|l| l.starts_with("- **look**: ") && l.contains("were retransmitted"))
         .unwrap();
     assert!(lines[retransmitted + 1].starts_with("  - most ("), "{text}");
     assert!(

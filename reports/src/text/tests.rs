@@ -80,7 +80,7 @@ fn long_lines_are_broken_under_their_word() {
         severity: Severity::Bad,
         title: "Something is wrong".into(),
         said: vec![Finding {
-            text: "10 packets were dropped in this host at rb; of one flow".into(),
+            text: "10 packets were dropped by this host at rb; of one flow".into(),
             see: Some("drops"),
             so: vec![("12 segments were sent again".into(), Some("tcp"))],
         }],
@@ -96,7 +96,7 @@ fn long_lines_are_broken_under_their_word() {
         }],
         ..Document::default()
     };
-    let narrow = "a\nSomething is wrong:\n  - 10 packets were dropped in this host\n    at rb\n      of one flow\n      so, on the same connections:\n        - 12 segments were sent again\n  - and 2 more, marked “bad” below\n\
+    let narrow = "a\nSomething is wrong:\n  - 10 packets were dropped by this host\n    at rb\n      of one flow\n      effects on the same connections:\n        - 12 segments were sent again\n  - and 2 more, marked “bad” below\n\
                   bad      10 packets were dropped (a; b) on\n         rb\n         - 64 % of it by one\n         - 2 more\n";
     assert_eq!(text(&document, Colors::None, Some(42)), narrow);
     // Colours take no columns.
@@ -106,7 +106,7 @@ fn long_lines_are_broken_under_their_word() {
             .fold(t, |t, s| t.replace(s, ""))
     };
     assert_eq!(bare(text(&document, Colors::Ansi, Some(42))), narrow);
-    let wide = "a\nSomething is wrong:\n  - 10 packets were dropped in this host at rb\n      of one flow\n      so, on the same connections:\n        - 12 segments were sent again\n  - and 2 more, marked “bad” below\n\
+    let wide = "a\nSomething is wrong:\n  - 10 packets were dropped by this host at rb\n      of one flow\n      effects on the same connections:\n        - 12 segments were sent again\n  - and 2 more, marked “bad” below\n\
                 bad      10 packets were dropped (a; b) on rb\n         - 64 % of it by one\n         - 2 more\n";
     for none in [None, Some(1), Some(39)] {
         assert_eq!(text(&document, Colors::None, none), wide);

@@ -39,7 +39,7 @@ fn repaired_is_normal_and_a_black_hole_is_named() {
         assert_eq!(d.expected, Some(false), "{d:?}");
         assert!(
             d.why
-                .contains("black hole, the ICMP message for its sender was dropped in this host"),
+                .contains("black hole, the ICMP message for its sender was dropped by this host"),
             "{d:?}"
         );
     }

@@ -85,7 +85,7 @@ fn the_first_page_names_what_did_not_come_to_be() {
     assert_eq!(line.tone, Tone::Bad);
     let said = [
         "25 connections were opened in p50 ",
-        "2 of them only when a SYN was sent again",
+        "2 of them only when a SYN was retransmitted",
         "5 attempts to connect to 10.80.2.1:7005 by python3/",
         "found no free local port (EADDRNOTAVAIL)",
     ];

@@ -33,7 +33,7 @@ fn segments_are_the_kernels_and_calls_are_the_events() {
         let by_socket = f.connections.iter().map(|c| c.retransmit_segments.unwrap());
         assert_eq!(by_socket.sum::<u64>(), segments, "{path}");
         let line = answers.verdict.iter().find(|l| l.subject == "tcp").unwrap();
-        let said = format!("{segments} TCP segments were sent again by {calls} calls");
+        let said = format!("{segments} TCP segments were retransmitted by {calls} calls");
         assert!(line.sentence.starts_with(&said), "{}", line.sentence);
     }
 }

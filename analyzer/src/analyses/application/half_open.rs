@@ -4,7 +4,7 @@
 //! on nothing came any more on any connection that was open then, though a request on one of them at least was sent again twice, and connections to the same address and port
 //! that were opened later are answered. One that was open before the recording and is answered later proves that the peer still knows such: then nothing is said.
 //! Who still waits on one of the first age then waits for what no longer knows of it: it sends nothing, so no segment of it can be refused.
-//! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike. Where what they sent was dropped in this host, that is why.
+//! Limit: that the peer is gone is inferred; a path that lets only later connections through looks alike. Where what they sent was dropped by this host, that is why.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ struct Client {
     heard_ns: Option<i64>,
 }
 
-/// Those of which the last that they sent was dropped in this host.
+/// Those of which the last that they sent was dropped by this host.
 fn dropped(facts: &Facts, of: impl Iterator<Item = u32>) -> FxHashSet<u32> {
     let mut last: FxHashMap<u32, (i64, i64)> = of.map(|c| (c, (i64::MIN, i64::MIN))).collect();
     let again = facts.retransmits.iter().map(|r| (r.connection, r.time_ns));

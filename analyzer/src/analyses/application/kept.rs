@@ -40,7 +40,7 @@ pub struct Kept {
     pub task: String,
     /// From their last answer on the connection before to its close, median, ns.
     pub kept_ns: i64,
-    /// The server closed most of those, after times that are alike: a time-out of its own.
+    /// The server closed most of those, after times that are alike: its own time-out.
     pub timeout: bool,
 }
 

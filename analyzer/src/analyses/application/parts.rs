@@ -211,7 +211,7 @@ impl Part {
             ("asleep_in", Some(TRACED)) => "stopped by its tracer (a debugger, strace)".into(),
             ("asleep_in", Some(call)) => format!("asleep in {call}"),
             ("asleep", _) => "asleep".into(),
-            _ => "no event tells what".into(),
+            _ => "in an unknown state".into(),
         }
     }
 }

@@ -36,9 +36,9 @@ pub struct Silence {
     pub sent: u64,
     /// Segments sent again meanwhile.
     pub again: u64,
-    /// Of all these, known to have been dropped in this host.
+    /// Of all these, known to have been dropped by this host.
     pub dropped: u64,
-    /// Packets dropped in this host meanwhile of which it is not known whose they were; `None`: drops were not recorded.
+    /// Packets dropped by this host meanwhile of which it is not known whose they were; `None`: drops were not recorded.
     pub dropped_unknown: Option<u64>,
     /// Another host outside from which something came in the last tenth of that time: the one heard last.
     pub heard: Option<String>,

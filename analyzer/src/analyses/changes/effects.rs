@@ -154,8 +154,8 @@ impl Series {
         let counts = vec![
             Count {
                 times: sorted(dropped.map(|d| d.time_ns)),
-                one: "packet was dropped in this host",
-                many: "packets were dropped in this host",
+                one: "packet was dropped by this host",
+                many: "packets were dropped by this host",
                 bad: true,
             },
             Count {

@@ -152,7 +152,7 @@ fn kinds(rows: &[&ChangeRow]) -> Vec<String> {
             "sysctl" => row.of.clone(),
             "link" => format!("device {}", row.of),
             "rule" => format!("routing rule {}", row.of),
-            "ruleset" => "rules of nftables".to_owned(),
+            "ruleset" => "nftables rules".to_owned(),
             what => format!("{what} {}", row.of),
         };
         if !out.contains(&words) {

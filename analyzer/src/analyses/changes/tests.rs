@@ -149,7 +149,7 @@ fn what_began_after_it_is_told_and_what_went_on_is_not() {
     drops(&mut f, (0..10).map(|n| 105 * S + n * S / 10));
     assert_eq!(
         said(&answer(&f).clusters[0]),
-        ["10 packets were dropped in this host in 10.01 s (none in 5.00 s before)"]
+        ["10 packets were dropped by this host in 10.01 s (none in 5.00 s before)"]
     );
     assert!(answer(&f).clusters[0].is_worse());
     // Two are too few; as many a second before are no news.
@@ -223,14 +223,14 @@ fn of_planted_changes_those_that_matter_are_told_with_what_they_did() {
         .collect();
     assert_eq!(worse.len(), 2, "{:#?}", found.clusters);
     assert!(worse[0].contains("root qdisc of rb became tbf"), "{}", worse[0]);
-    assert!(worse[1].contains("rules of nftables"), "{}", worse[1]);
+    assert!(worse[1].contains("nftables rules"), "{}", worse[1]);
     let again = found.clusters[2]
         .effects
         .iter()
         .any(|e| e.says.contains(" retransmission"));
     assert!(again, "{:#?}", found.clusters[2]);
-    // What nftables drops is dropped in this host.
-    assert!(said(&found.clusters[2])[0].contains("packets were dropped in this host"));
+    // What nftables drops is dropped by this host.
+    assert!(said(&found.clusters[2])[0].contains("packets were dropped by this host"));
 }
 
 /// The head of the page has them in order of time, and says of what repairs that it does.
@@ -240,7 +240,7 @@ fn the_page_tells_them_in_order_and_what_was_better_as_such() {
     let lines = crate::analyses::answer(&crate::analyze(&capture, &Default::default())).verdict;
     let line = lines
         .iter()
-        .find(|l| l.headline.starts_with("changed in the recording: "))
+        .find(|l| l.headline.starts_with("changed while recording: "))
         .unwrap();
     let at = |text: &str| {
         line.headline

@@ -7,7 +7,7 @@
 pub enum Meaning {
     /// Packets were lost where no event of the stack tells: in the card or its driver.
     LostUnseen,
-    /// Packets or connections were lost in this host.
+    /// Packets or connections were lost on this host.
     Lost,
     /// Something ran short: memory, a queue, the budget of a softirq.
     Short,
@@ -22,12 +22,12 @@ const NAMED: [(&str, Meaning, &str); 72] = [
     (
         "TcpExtListenOverflows",
         Lost,
-        "SYNs and handshakes that a full accept queue turned away, every try of a connection: the listener accepts too slowly, or its backlog is small",
+        "SYNs and handshakes dropped by a full accept queue, retries included: the listener accepts too slowly, or its backlog is small",
     ),
     (
         "TcpExtListenDrops",
         Lost,
-        "SYNs and handshakes dropped at a listening socket, for whatever reason; contains ListenOverflows",
+        "SYNs and handshakes dropped at a listening socket, for whatever reason; includes ListenOverflows",
     ),
     (
         "TcpExtTCPReqQFullDrop",

@@ -135,7 +135,7 @@ fn one_of_several_listening_sockets_is_named_as_that() {
         let lines = crate::analyses::answer(&facts).verdict;
         lines.into_iter().find(|l| l.subject == "drops").unwrap().headline
     };
-    let away = "155 SYNs and handshakes that a full accept queue turned away, every try of a connection (155 at 0.0.0.0:8080 of api/11, whose queue holds 8";
+    let away = "155 SYNs and handshakes dropped by a full accept queue, retries included (155 at 0.0.0.0:8080 of api/11, whose queue holds 8";
     let slow = "): the listener accepts too slowly, or its backlog is small";
     let one = ", one of 8 listening sockets there (SO_REUSEPORT), the others dropped none; it held 9 at the end";
     let stopped = "; its process read nothing after 2.500 s, while processes of the others did";
@@ -287,7 +287,7 @@ fn what_was_counted_as_lost_is_in_the_verdict() {
     ]);
     assert_eq!(said.tone, Tone::Bad);
     let card = "card lost packets before any event could tell: rx_missed_errors of eth0 rose by 2";
-    let away = "SYNs and handshakes that a full accept queue turned away, every try of a connection: the listener accepts too slowly, or its backlog is small";
+    let away = "SYNs and handshakes dropped by a full accept queue, retries included: the listener accepts too slowly, or its backlog is small";
     let sentence = format!("A {card}. TcpExtListenOverflows rose by 3: {away}.");
     assert!(said.sentence.ends_with(&sentence), "{}", said.sentence);
     assert_eq!(said.headline, format!("{card}; 3 {away}"));

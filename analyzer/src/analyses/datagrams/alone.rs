@@ -2,7 +2,7 @@
 //!
 //! In: `udp_turns` with destinations, `udp_sockets`, `drops`. Out: groups by process and address. What a thread waits for need not be known for it: whoever asks
 //! an address that answers all others asks for something. Limits: one port that is asked by some and only told something by others looks the same, so that
-//! it is inferred, and wrong only where what was asked was dropped in this host.
+//! it is inferred, and wrong only where what was asked was dropped by this host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -29,7 +29,7 @@ pub struct Alone {
     pub to: String,
     /// Datagrams sent there.
     pub sends: u64,
-    /// Of its turns, those whose first packet was dropped in this host.
+    /// Of its turns, those whose first packet was dropped by this host.
     pub dropped: u64,
     /// Its turns.
     pub turns: u64,

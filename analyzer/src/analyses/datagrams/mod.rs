@@ -90,7 +90,7 @@ pub struct Datagrams {
     pub alone: Vec<Alone>,
     /// Turns without an answer whose thread slept in a poll: nothing tells what for.
     pub perhaps: u64,
-    /// Of these, such in whose time a UDP packet was dropped in this host.
+    /// Of these, such in whose time a UDP packet was dropped by this host.
     pub perhaps_dropped: u64,
     /// Turns of which lost events could tell otherwise, or of whose wait too much is not told.
     pub unsure: u64,

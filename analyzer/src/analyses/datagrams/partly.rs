@@ -5,7 +5,7 @@
 //!                                         from                             to
 //! ```
 //! Needs `udp_turns`, `udp_sockets`, `drops`. A question that was asked again, or given up, before it had the time of a late answer counts for nothing: streams in both directions are no
-//! questions. Not said of what came to a socket of this recording or was dropped in this host: other findings tell of these.
+//! questions. Not said of what came to a socket of this recording or was dropped by this host: other findings tell of these.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

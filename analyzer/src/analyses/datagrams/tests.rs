@@ -205,7 +205,7 @@ fn dropped_datagrams_are_no_good_news() {
     let l = line(&answers);
     assert_eq!((l.tone, l.headline.as_str()), (Tone::Notice, ""));
     assert!(
-        l.sentence.contains(", 12 dropped in this host (see drops)"),
+        l.sentence.contains(", 12 dropped by this host (see drops)"),
         "{}",
         l.sentence
     );

@@ -1,4 +1,4 @@
-//! From where to where packets went of which no socket of this recording tells, and whether others of these addresses got through: by the look-ups of their routes
+//! From where to where packets went of which no socket of this recording tells, and whether others of these addresses got through: by their route lookups
 //! ([`crate::reconstruct::drops::tables::DropRow::way`]).
 
 use std::net::IpAddr;

@@ -1,7 +1,7 @@
 //! Connections that a stateful firewall has forgotten: what it drops is the first that passes on them after a long silence. In this host its drops tell; of
 //! one on the way, that nothing sent then was acknowledged (`application::Unanswered`).
 //!
-//! Needs `drops` (rules of nftables or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`, the first list of sockets. Said where each connection with drops had been silent for longer
+//! Needs `drops` (nftables rules or iptables, TCP data), `tx`, `rx`, `connections`, `tcp_states`, the first list of sockets. Said where each connection with drops had been silent for longer
 //! (by a quarter; where five connections and five with long silences tell, by a hundredth and 10 ms) than any to the same place on which something then went on: by that alone it is inferred. Must not take for one: a rule that drops one in so many,
 //! or an address, where busy connections are hit, too.
 //!

@@ -53,7 +53,7 @@ pub struct Group {
     /// Of how many it is known whose they were, also where that is of too many to be told; asked of the same groups only.
     #[serde(skip)]
     pub owned: u64,
-    /// From where to where those went of which no socket tells, by the look-ups of their routes; inferred; only of the first groups of lost packets of programs.
+    /// From where to where those went of which no socket tells, by their route lookups; inferred; only of the first groups of lost packets of programs.
     pub ends: Option<Ends>,
     /// Of packets that a rule dropped: that all which came by their devices to be passed on are, since a time; inferred: why.
     pub cut: Option<Cut>,
@@ -73,10 +73,10 @@ pub struct Group {
     pub refused_in: Option<u64>,
     /// Of packets for an address that is none of the host's: addresses that share the MAC address of the one they were for.
     pub same_mac: Option<String>,
-    /// Few of what transfers sent that fill this queue by themselves, TCP finds its rate so: how many are of others.
+    /// Few of what transfers sent that fill this queue by themselves, TCP probing for its rate: how many are of others.
     #[serde(serialize_with = "super::finds_rate::whether")]
     pub finds_rate: Option<u64>,
-    /// Of a full queue: transfers that keep it full, TCP finds its rate so: the part of the time in which these had data under way that packets lay in it; inferred.
+    /// Of a full queue: transfers that keep it full, TCP probing for its rate: the part of the time in which these had data under way that packets waited in it; inferred.
     pub line_full: Option<f64>,
     /// Of a full queue: many hosts that answer one at once.
     pub incast: Option<Incast>,
@@ -100,7 +100,7 @@ pub struct Group {
     pub arp: Option<Arp>,
     /// Of packets that a rule dropped: those of transfers that got on as fast all along and go on; inferred.
     pub steady: Option<Steady>,
-    /// What changed in the recording that may be why: an address that was taken away, the carrier of a bridge's port, the way of these packets.
+    /// What changed while recording that may be why: an address that was taken away, the carrier of a bridge's port, the way of these packets.
     pub meanwhile: Option<String>,
     /// That is their way.
     #[serde(skip)]
@@ -155,6 +155,6 @@ pub struct Group {
 pub struct Full {
     /// That it was full, and how large it may be; of a queue that had room, by what else it refused them.
     pub says: String,
-    /// By the kernel's own counters, or all that came there; else nothing tells that it was full, and only its size is said.
+    /// By the kernel's own counters, or all seen there; else nothing tells that it was full, and only its size is said.
     pub counted: bool,
 }

@@ -1,4 +1,4 @@
-//! What changed in the recording that may be why packets were dropped: an address that was taken from its host, a bridge's port whose carrier came back, or was lost, so that what
+//! What changed while recording that may be why packets were dropped: an address that was taken from its host, a bridge's port whose carrier came back, or was lost, so that what
 //! went by it is flooded to other hosts.
 //!
 //! Needs `addresses` and `links` of the snapshots before and after. After its carrier has come a port of a bridge with spanning tree listens and learns,

@@ -76,7 +76,7 @@ pub(super) fn lay_in(facts: &Facts, dev: &str, times: Vec<(i64, i64)>) -> Option
     Some(full as f64 / whole.max(1) as f64)
 }
 
-/// Whether packets lay in it in most of the time that these lasted.
+/// Whether packets waited in it in most of the time that these lasted.
 pub(super) fn kept_full(facts: &Facts, dev: &str, lost: &FxHashMap<ConnectionId, (i64, i64, u64)>) -> bool {
     let lasted = lost.iter().filter_map(|(c, (first, last, _))| {
         let row = facts.connections.get(c.0 as usize)?;

@@ -79,7 +79,7 @@ fn by_length(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<String> {
     ))
 }
 
-/// By what a queue refused them, where that is known; counted, or shown by all that came there.
+/// By what a queue refused them, where that is known; counted, or shown by all seen there.
 pub(super) fn refused(facts: &Facts, g: &Group, rows: &[&DropRow]) -> Option<Full> {
     let says = by_fq(facts, g).or_else(|| by_length(facts, g, rows))?;
     Some(Full { says, counted: true })

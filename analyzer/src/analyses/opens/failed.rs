@@ -50,7 +50,7 @@ pub struct Failed {
     pub check_ns: Option<i64>,
     /// What goes well beside them, where nobody has reached that end nor is known to have waited for them; inferred.
     pub aside: Option<Aside>,
-    /// What became of the SYN-ACKs that were sent again for them, where they are known to have been dropped in this host.
+    /// What became of the SYN-ACKs that were sent again for them, where they are known to have been dropped by this host.
     pub back: Option<Back>,
     /// One socket of this recording listens at that end from its begin to its end, as both lists of sockets say.
     pub listens: bool,
@@ -97,7 +97,7 @@ const UNDER_WAY: i64 = 2;
 pub(super) fn under_way(r: &OpenRow, usual: &Usual) -> bool {
     let longest = usual.get(&r.to);
     let soon = longest.is_some_and(|ns| r.total_ns() <= ns.saturating_mul(UNDER_WAY));
-    // Where it is not recorded whether a SYN was sent again, none was before it was due.
+    // Where it is not recorded whether a SYN was retransmitted, none was before it was due.
     let again = r.syns_again.map_or(r.total_ns() >= FIRST_SYN_NS, |n| n > 0);
     r.end == OpenEnd::Waiting && !again && soon
 }

@@ -108,7 +108,7 @@ fn who_gave_up_at_once_is_told_from_who_had_no_answer() {
             "{of} refused by an ICMP message (EHOSTUNREACH), and no answer is known to have waited for it (from open:0)."
         )
     );
-    assert!(said(1_500_000_000, false).contains(" had no answer and was given up, after 1.500 s"));
+    assert!(said(1_500_000_000, false).contains(" had no answer and was given up after 1.500 s"));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_segment_for_a_closed_connection_is_told() {
     assert_eq!(tone, crate::analyses::verdict::Tone::Notice, "{s}");
     assert!(
         s.starts_with(
-            "4 RSTs were sent by this host for as many segments of connections that it had closed itself before"
+            "4 RSTs were sent by this host for as many segments of connections that it had already closed itself"
         ),
         "{s}"
     );

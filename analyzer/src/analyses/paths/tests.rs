@@ -275,7 +275,7 @@ fn an_upload_to_another_host_may_have_filled_it() {
     );
 }
 
-/// This host's own part rose as much: the packets lay in its queue before the device sent them, and the ACKs behind them, too.
+/// This host's own part rose as much: the packets waited in its queue before the device sent them, and the ACKs behind them, too.
 #[test]
 fn what_this_host_adds_itself_is_not_the_way() {
     let mut f = Facts::empty();

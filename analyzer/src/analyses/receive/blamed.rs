@@ -192,7 +192,7 @@ pub(super) fn asleep(blamed: &[Blamed]) -> Option<&'static str> {
 fn meaning(call: &str) -> &'static str {
     match call {
         "clock_nanosleep" | "nanosleep" => {
-            "readable, but the reader slept in clock_nanosleep: for a time of its own, or at its work, not for want of data"
+            "readable, but the reader slept in clock_nanosleep: in a pause of its own, or its work, not for lack of data"
         }
         "futex" => "readable, but the reader slept in futex: it waited for another thread",
         STOPPED => "readable, but the reader was stopped by a signal (SIGSTOP)",
@@ -207,7 +207,7 @@ fn meaning(call: &str) -> &'static str {
             "readable, but the reader slept in poll or epoll_wait: for something else, or not yet woken"
         }
         "read" | "readv" | "recvfrom" | "recvmsg" | "recvmmsg" | "io_uring_enter" => {
-            "readable, but the reader slept in a read: of something else, or not yet woken"
+            "readable, but the reader slept in a read: on something else, or not yet woken"
         }
         "write" | "writev" | "sendto" | "sendmsg" | "sendmmsg" | "sendfile64" | "splice" => {
             "readable, but the reader slept in a write or send: it waited for room"

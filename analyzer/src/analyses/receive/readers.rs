@@ -1,4 +1,4 @@
-//! Whose packets took long to their reader: the thread and the local end with most of that time.
+//! Whose packets took long to be read: the thread and the local end with most of that time.
 //!
 //! Needs read units of `rx`, `connections`. A server of many threads has no thread with most, but one end.
 

@@ -147,7 +147,7 @@ impl Tcp {
             .min(self.retransmit_segments);
         (needless > 0 && needless.saturating_mul(2) > self.retransmit_segments).then_some(needless)
     }
-    /// `7 segments were sent again by 3 calls`, as far as is known; by sockets, not by listening ones.
+    /// `7 segments were retransmitted by 3 calls`, as far as is known; by sockets, not by listening ones.
     pub fn sent_again(&self) -> String {
         let segments = self.retransmit_segments.saturating_sub(self.synacks);
         sent_again(
@@ -163,12 +163,12 @@ pub fn sent_again(segments: u64, calls: u64, not_known: u64) -> String {
     let by = counted(calls, "call", "calls");
     match not_known {
         0 => format!(
-            "{} sent again by {by}",
+            "{} retransmitted by {by}",
             counted(segments, "TCP segment was", "TCP segments were")
         ),
-        n if n == calls => format!("TCP segments were sent again by {by}, how many segments is not known"),
+        n if n == calls => format!("TCP segments were retransmitted by {by}, how many segments is not known"),
         n => format!(
-            "{} sent again by {}, and by {n} more an unknown number",
+            "{} retransmitted by {}, and by {n} more an unknown number",
             counted(segments, "TCP segment was", "TCP segments were"),
             counted(calls.saturating_sub(n), "call", "calls")
         ),

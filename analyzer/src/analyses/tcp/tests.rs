@@ -220,7 +220,7 @@ fn tables_of_sockets() {
     assert_eq!((t.retransmit_segments, t.retransmits_unsized), (1, 2));
     assert_eq!(
         t.sent_again(),
-        "1 TCP segment was sent again by 1 call, and by 2 more an unknown number"
+        "1 TCP segment was retransmitted by 1 call, and by 2 more an unknown number"
     );
     assert_eq!(c.by_class.values().sum::<u64>(), 2);
     // 1 000 bytes are less than a twentieth of the busiest.

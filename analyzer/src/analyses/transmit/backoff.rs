@@ -1,4 +1,4 @@
-//! Connections that stood still longer than what stopped them: the retransmission timer, doubled each time it ran out in vain (RFC 6298,
+//! Connections that stalled longer than what stopped them: the retransmission timer, backed off each time it ran out in vain (RFC 6298,
 //! net/ipv4/tcp_timer.c `tcp_retransmit_timer`), ran on after the last packet was lost.
 //!
 //! Needs `retransmits` (class rto), `tcp_samples`, `drops`. A stand-still is from the last ACK of something new to the next, with two or more
@@ -29,7 +29,7 @@ pub struct Backoff {
     pub end_ns: i64,
     /// Timeouts in it; each but the first after a timer twice as long as the one before.
     pub timeouts: u64,
-    /// Packets of the connection that are known to have been dropped in this host meanwhile.
+    /// Packets of the connection that are known to have been dropped by this host meanwhile.
     pub dropped: u64,
     /// From the start to the last of them; `None`: none is known.
     pub dropped_until_ns: Option<i64>,

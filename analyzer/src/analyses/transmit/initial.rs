@@ -2,7 +2,7 @@
 //!
 //! Needs `tcp_states`, `tcp_samples`, `retransmits`, `tx`; the routes of the start of the recording tell which one sets it. The first probe after
 //! ESTABLISHED shows the window before its segment was processed: the one it began with (net/ipv4/tcp_input.c `tcp_init_transfer`). A connection
-//! whose SYN or SYN-ACK was sent again begins with 1 for that, and is left out, as is one around which events were lost.
+//! whose SYN or SYN-ACK was retransmitted begins with 1 for that, and is left out, as is one around which events were lost.
 //!
 //! ```text
 //! ESTABLISHED ... first probe (cwnd it began with) | flight, a round trip, flight ...: rounds it took, and those that 10, doubled, would take

@@ -148,7 +148,7 @@ pub struct Transmit {
     /// All that was sent again was sent without need: the time until then was no wait for a loss to be repaired.
     #[serde(skip)]
     pub needless: bool,
-    /// The connection of whose data nothing was acknowledged, though it was sent again.
+    /// The connection of whose data nothing was acknowledged, though it was retransmitted.
     #[serde(skip)]
     pub unacked: Option<Unacked>,
     /// The thread that slept longest in sends to one peer, while it sent nothing to others that it serves.

@@ -66,7 +66,7 @@ pub struct Sender {
     pub small: Option<Small>,
     /// Its congestion window was reduced for ECN's marks.
     pub marked: Option<Marked>,
-    /// It stood still, at last for its retransmission timer.
+    /// It stalled, at last for its retransmission timer.
     pub backoff: Option<Backoff>,
     /// It is paced at one even rate.
     pub paced: Option<Paced>,

@@ -306,7 +306,7 @@ fn the_sentence_speaks_of_one_population() {
     let expect =
         "; with the less certain ones (n 11): held p99 76.00 ms by this host or the peer's window, 94 % of their time";
     assert!(s.contains(expect), "{s}");
-    assert!(s.contains("1 less certain, with them max 80.00 ms"), "{s}");
+    assert!(s.contains("1 less certain, max with these 80.00 ms"), "{s}");
     // Held among the certain ones: of these, whatever the others did.
     let s = line(vec![quick(0), held(1, Certain), held(2, Weak)]);
     let expect = "; held p99 76.00 ms by this host or the peer's window, 95 % of their time";
@@ -319,7 +319,7 @@ fn the_sentence_speaks_of_one_population() {
     assert!(s.contains("(n 2); 95 % of that time") && !s.contains("; 0 %"), "{s}");
 }
 
-/// A queue is named by its device and qdisc, with the time that packets lay in it and what it gave away meanwhile: two of 1,250
+/// A queue is named by its device and qdisc, with the time that packets waited in it and what it gave away meanwhile: two of 1,250
 /// bytes in 2 ms are 10 Mbit/s. What bypassed the qdisc lay in no queue.
 #[test]
 fn the_longest_queue_is_named_with_its_rate() {
@@ -351,7 +351,7 @@ fn the_longest_queue_is_named_with_its_rate() {
     );
     let line = answers.verdict.iter().find(|l| l.subject == "transmit").unwrap();
     assert!(
-        line.sentence.contains("longest queue: c0 (tbf), packets lay in it p99 1.50 ms, max 1.50 ms (n 2), gave 10 Mbit/s while it held any"),
+        line.sentence.contains("longest queue: c0 (tbf), packets waited in it p99 1.50 ms, max 1.50 ms (n 2), gave 10 Mbit/s while it held any"),
         "{}",
         line.sentence
     );

@@ -35,7 +35,7 @@ pub struct Vanished {
     pub dev: String,
     /// Segments and SYNs that were seen last when they left by it.
     pub count: u64,
-    /// Of so many that were sent again by the same first device and whose way is known.
+    /// Of so many that were retransmitted by the same first device and whose way is known.
     pub of: u64,
     /// Others of the same connections by that first device: that left by it, too, and all whose way is known.
     pub others: (u64, u64),

@@ -1,6 +1,6 @@
 //! Who could not accept connections, in words.
 
-use super::sentences::{counted, duration, moment, or_dash};
+use super::sentences::{counted, duration, moment, or_dash, times};
 use crate::analyses::opens::{FailedAccepts, Herd, Lookups, Opens, Piled};
 
 /// Sockets whose accept queues are told.
@@ -46,7 +46,7 @@ fn words(r: &FailedAccepts) -> String {
     format!(
         "{} could not accept connections: accept failed {} with {}{}{when}{}{}",
         r.by,
-        counted(r.times, "time", "times"),
+        times(r.times),
         r.error,
         meaning(r.error),
         stood.unwrap_or_default(),
@@ -164,7 +164,7 @@ mod tests {
             ..failed
         };
         let said =
-            "brokerd/7 could not accept connections: accept failed 1 time with EMFILE, too many open files, at 0.010 s";
+            "brokerd/7 could not accept connections: accept failed once with EMFILE, too many open files, at 0.010 s";
         assert_eq!(words(&alone), said);
     }
 

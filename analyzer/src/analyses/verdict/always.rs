@@ -237,10 +237,10 @@ fn work_words(w: &Slow) -> String {
     )
 }
 
-/// `; those to 192.0.2.50 (413) leave one each 50.1 ms (20.0 a second), while its other clients have theirs after p50 5.6 ms (n 236): ...`
+/// `; those to 192.0.2.50 (413) leave one every 50.1 ms (20.0 a second), while its other clients have theirs after p50 5.6 ms (n 236): ...`
 fn metered(m: &Metered) -> String {
     format!(
-        "; those to {} ({}) leave one each {} ({:.1} a second), while its other clients have theirs after p50 {} (n {}): it holds back the requests of that address at a pace of its own, as a rate limit does (inferred)",
+        "; those to {} ({}) leave one every {} ({:.1} a second), while its other clients have theirs after p50 {} (n {}): it holds back the requests of that address at a pace of its own, as a rate limit does (inferred)",
         m.client,
         m.n,
         duration(m.each_ns),
@@ -331,9 +331,9 @@ pub(super) fn all_at_once(s: &Server, slow: &Slow) -> &'static str {
     let told = slow.parts.iter().any(|p| p.waker_held.is_some());
     match (!s.stood.is_empty() && lock && slow.task.1 < MOSTLY, told) {
         (true, false) => {
-            ": all threads that answer stood still together, as in a garbage collection or behind one lock (inferred)"
+            ": all threads that answer stalled together, as in a garbage collection or behind one lock (inferred)"
         }
-        (true, true) => ": all threads that answer stood still together",
+        (true, true) => ": all threads that answer stalled together",
         (false, _) => "",
     }
 }

@@ -89,7 +89,7 @@ fn without(a: &Application) -> String {
         0 => String::new(),
         n => format!("; {} and received at once", counted(n, "socket sent", "sockets sent")),
     };
-    format!("No TCP connection spoke in requests and answers{streams}: whose time it was is not a question of turns.")
+    format!("No TCP connection had a request-response pattern{streams}: there are no response times to judge.")
 }
 
 /// Long, and longer than others of the same: what is always slow may be meant to be.

@@ -4,7 +4,7 @@ use super::evidence::from;
 use super::sentences::{counted, duration, moment, or_dash};
 use crate::analyses::datagrams::{Alone, Datagrams, Partly};
 
-/// Of its turns so many were dropped in this host, of 10, to be what is wrong.
+/// Of its turns so many were dropped by this host, of 10, to be what is wrong.
 const DROPPED: u64 = 9;
 
 /// What it asked never left this host, or never came.
@@ -35,7 +35,7 @@ pub(super) fn words(d: &Datagrams) -> Option<String> {
     }
     if a.dropped > 0 {
         said.push(format!(
-            "{} of its {} were dropped in this host (see drops)",
+            "{} of its {} were dropped by this host (see drops)",
             a.dropped,
             counted(a.turns, "question", "questions")
         ));

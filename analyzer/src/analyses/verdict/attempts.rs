@@ -2,7 +2,7 @@
 
 use super::aside::aside;
 use super::evidence::from;
-use super::sentences::{counted, duration, moment};
+use super::sentences::{counted, duration, moment, times};
 use super::spells::{listed, spells_or_all_along};
 use super::{OPEN_NOTICE_NS, listens};
 use crate::analyses::opens::{Failed, Only, Scan, Twice};
@@ -82,7 +82,7 @@ pub(super) fn what(f: &Failed) -> String {
     let of = format!("{n} to connect to {}{by}", f.to);
     let longest = match f.attempts {
         1 => duration(f.longest_ns),
-        _ => format!("{} the longest", duration(f.longest_ns)),
+        _ => format!("{} at most", duration(f.longest_ns)),
     };
     // Closed before a SYN was due again: whether an answer would have come is not known.
     let early = f.longest_ns < FIRST_SYN_NS && f.syns_again == 0;
@@ -110,7 +110,7 @@ pub(super) fn what(f: &Failed) -> String {
         "unreachable" => format!("{of} found no route{error}"),
         "no_port" => format!("{of} found no free local port{error}"),
         "given_up" => format!(
-            "{of} had no answer and {} given up, after {longest}{}",
+            "{of} had no answer and {} given up after {longest}{}",
             was(f.attempts),
             since_when(f)
         ),
@@ -135,7 +135,7 @@ pub(super) fn what(f: &Failed) -> String {
         Some(b) => {
             let why = meaning(": ", &b.why);
             format!(
-                "{said}: their SYNs came, and the answers are lost on the way back: of {} SYN-ACKs that {} sent again {} were dropped in this host at once, for {}{why} (inferred by their times)",
+                "{said}: their SYNs came, and the answers are lost on the way back: of {} SYN-ACKs that {} sent again {} were dropped by this host at once, for {}{why} (inferred by their times)",
                 b.synacks, f.to, b.dropped, b.place
             )
         }
@@ -156,7 +156,7 @@ pub(super) fn what(f: &Failed) -> String {
     let said = match f.check_ns {
         None => said,
         Some(ns) => format!(
-            "{said}, one each {}, as a check of servers tries one that is down, while its other work goes on (inferred)",
+            "{said}, one every {}, as a check of servers tries one that is down, while its other work goes on (inferred)",
             duration(ns)
         ),
     };
@@ -174,7 +174,7 @@ pub(super) fn what(f: &Failed) -> String {
                 _ => String::new(),
             };
             format!(
-                "{said}: {n}{of} {} dropped in this host for {}{why}{}",
+                "{said}: {n}{of} {} dropped by this host for {}{why}{}",
                 was(s.syns),
                 s.place,
                 s.only.as_ref().map_or_else(String::new, only)
@@ -191,7 +191,7 @@ pub(super) fn what(f: &Failed) -> String {
             "{said}; before, until {:.3} s, it connected to {} ({}), and never since: another address of a name, or another entry of its list, most likely (inferred)",
             b.last_ns as f64 / 1e9,
             b.to,
-            counted(b.connections, "time", "times")
+            times(b.connections)
         ),
     };
     let said = match &f.source {

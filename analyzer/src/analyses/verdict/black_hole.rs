@@ -43,7 +43,7 @@ pub(in crate::analyses) fn black_hole(b: &BlackHole) -> String {
         false => format!("; {}", known.join(", ")),
     };
     format!(
-        "{since}none of {} segments of more than {small} bytes from {} to {} was acknowledged: {} of {bytes} on {} were sent again {} times in vain, while of those of at most {small} bytes {at_once} were acknowledged at once{came}, and handshakes or small segments of {} of these connections came through{elsewhere}: {place}{known}",
+        "{since}none of {} segments of more than {small} bytes from {} to {} was acknowledged: {} of {bytes} on {} were retransmitted {} times in vain, while of those of at most {small} bytes {at_once} were acknowledged at once{came}, and handshakes or small segments of {} of these connections came through{elsewhere}: {place}{known}",
         b.of,
         b.from,
         b.to,

@@ -86,7 +86,7 @@ fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
         [] => String::new(),
         of => format!("; and {} ({LISTED})", of.join(", ")),
     };
-    Some(format!("changed in the recording: {}{rest}", named.join("; ")))
+    Some(format!("changed while recording: {}{rest}", named.join("; ")))
 }
 
 /// Settings that are others after than before, of which nothing was announced.
@@ -108,7 +108,7 @@ fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) ->
         n => format!(", and {n} more (`show snapshots`)"),
     };
     Some(format!(
-        "settings were changed in the recording: {}{more}",
+        "settings were changed while recording: {}{more}",
         named.join(", ")
     ))
 }

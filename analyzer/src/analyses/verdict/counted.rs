@@ -23,7 +23,7 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
         None => (tone, sentence),
         Some(r) => {
             let sentence = sentence.replacen(
-                "No packet was dropped in this host",
+                "No packet was dropped by this host",
                 "No event tells of a lost packet",
                 1,
             );

@@ -236,7 +236,7 @@ pub(super) fn dropped(d: &Drops) -> (u64, u64) {
 
 fn perhaps_dropped(n: u64) -> String {
     format!(
-        "{} dropped in this host that may be UDP",
+        "{} dropped by this host that may be UDP",
         counted(n, "packet", "packets")
     )
 }
@@ -260,7 +260,7 @@ fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// The line; so many datagrams, and packets that may be some, were dropped in this host; answers that waited.
+/// The line; so many datagrams, and packets that may be some, were dropped by this host; answers that waited.
 pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&Application>) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
         let said = vain(v, true, answers);
@@ -318,11 +318,11 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
     // The line on drops says it at the head of the page.
     let (tone, lost) = match dropped {
         (0, 0) => (tone, String::new()),
-        (n, 0) => (Tone::Notice, format!(", {n} dropped in this host (see drops)")),
+        (n, 0) => (Tone::Notice, format!(", {n} dropped by this host (see drops)")),
         (0, n) => (tone, format!(", {} (see drops)", perhaps_dropped(n))),
         (n, m) => (
             Tone::Notice,
-            format!(", {n} dropped in this host, {} (see drops)", perhaps_dropped(m)),
+            format!(", {n} dropped by this host, {} (see drops)", perhaps_dropped(m)),
         ),
     };
     let used = format!(
@@ -348,7 +348,7 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
             match d.perhaps_dropped {
                 0 => String::new(),
                 n => format!(
-                    " (in the time of {n} of them packets that may be UDP were dropped in this host: see drops)"
+                    " (in the time of {n} of them packets that may be UDP were dropped by this host: see drops)"
                 ),
             }
         ),

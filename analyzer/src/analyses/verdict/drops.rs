@@ -29,7 +29,7 @@ fn routing_loop(g: &Group) -> Option<String> {
         n => format!(", the senders of {n} were told by ICMP"),
     };
     Some(format!(
-        "A routing loop: {}{theirs} passed {} up to {} times before their TTL ran out (dropped for {}){told}",
+        "a routing loop: {}{theirs} passed {} up to {} times before their TTL ran out (dropped for {}){told}",
         counted(g.count, "packet", "packets"),
         p.dev,
         p.most,
@@ -205,12 +205,15 @@ pub(super) fn names_cause(d: &Drops) -> bool {
 }
 
 pub(super) fn drops(d: &Drops) -> (Tone, String) {
-    let rest = format!(
-        "{} normal, {} unclear{}",
-        counted(d.expected, "free was", "frees were"),
-        d.unclear,
-        unclear(d)
-    );
+    let rest = match (d.expected, d.unclear) {
+        (0, 0) => String::new(),
+        _ => format!(
+            "; {} normal, {} unclear{}",
+            counted(d.expected, "free was", "frees were"),
+            d.unclear,
+            unclear(d)
+        ),
+    };
     if d.total == 0 && !d.recorded {
         let s = "Drops are not known: there is no kfree_skb in the recording, and nothing says that it was recorded.";
         return (Tone::Unknown, s.into());
@@ -223,7 +226,7 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
     let rest = match own.first() {
         None => rest,
         Some(g) => format!(
-            "{} dropped{} (from drop:{}); {rest}",
+            "; {} dropped{} (from drop:{}){rest}",
             counted(
                 d.background,
                 "packet of the kernel's own traffic was",
@@ -240,9 +243,9 @@ pub(super) fn drops(d: &Drops) -> (Tone, String) {
             } else {
                 Tone::Notice
             },
-            format!("No packet of a program is known to be lost in this host; {rest}."),
+            format!("No packet of a program is known to be lost on this host{rest}."),
         ),
-        None => (Tone::Ok, format!("No packet was dropped in this host; {rest}.")),
+        None => (Tone::Ok, format!("No packet was dropped by this host{rest}.")),
         Some(_) => said_of_lost(d, &lost, &rest),
     }
 }
@@ -275,9 +278,11 @@ fn said_of_lost(d: &Drops, lost: &[Group], rest: &str) -> (Tone, String) {
     let said = match round.and_then(|g| Some((routing_loop(g)?, each(g)))) {
         Some((said, when)) => format!("{said}{when}"),
         None => format!(
-            "{} dropped in this host{}{}",
-            counted(n, "packet was", "packets were"),
-            if beside { " that may be missed" } else { "" },
+            "{} dropped by this host{}",
+            match beside {
+                true => counted(n, "packet that may be missed was", "packets that may be missed were"),
+                false => counted(n, "packet was", "packets were"),
+            },
             named(&of, n, each)
         ),
     };
@@ -303,7 +308,7 @@ fn said_of_lost(d: &Drops, lost: &[Group], rest: &str) -> (Tone, String) {
     let together = if rules { String::new() } else { together };
     let more = if beside { more(d) } else { String::new() };
     let s = format!(
-        "{said}{together} (from drop:{}){more}; {rest}.",
+        "{said}{together} (from drop:{}){more}{rest}.",
         of.iter().map(|g| g.first_drop).min().unwrap_or(0)
     );
     // What changed meanwhile comes first: the rest follows from it.
@@ -323,7 +328,7 @@ fn said_of_lost(d: &Drops, lost: &[Group], rest: &str) -> (Tone, String) {
         () if few || none => Tone::Notice,
         () => Tone::Bad,
     };
-    (tone, s)
+    (tone, capital(&s))
 }
 
 /// From the first to the last of them, where all have times.

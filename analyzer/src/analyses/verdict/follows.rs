@@ -88,7 +88,7 @@ fn of_drops(mut lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
             && line.subject == "tcp"
         {
             line.headline
-                .push_str(&format!(", {calls} of these {all} calls behind the losses"));
+                .push_str(&format!(", {calls} of these {all} calls after the losses"));
         }
     }
     lines

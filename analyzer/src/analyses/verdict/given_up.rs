@@ -125,7 +125,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
             g.longer
         ),
         _ if left.is_some() => left.unwrap_or_default(),
-        true => " (a time-out of its own, inferred: all alike)".to_owned(),
+        true => " (its own time-out, inferred: all alike)".to_owned(),
         false => format!(", max {}", or_dash(g.wait.max_ns)),
     };
     let task = match g.task.as_str() {
@@ -142,8 +142,8 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
     };
     let later = match g.later {
         0 => String::new(),
-        n if n == g.requests => "; all of them were answered later, when nobody waited any more".into(),
-        n => format!("; {n} of them were answered later, when nobody waited any more"),
+        n if n == g.requests => "; all of them were answered later, when nobody was still waiting".into(),
+        n => format!("; {n} of them were answered later, when nobody was still waiting"),
     };
     let of = match g.requests == g.of {
         true => format!("all {}", counted(g.of, "request", "requests")),

@@ -5,7 +5,7 @@ use crate::analyses::opens::{HalfOpen, Late, Opens};
 
 fn half_open(h: &HalfOpen) -> String {
     format!(
-        "{} refused at a listening socket though no accept queue was full, the queue of half-open connections was ({}): {} sent again, to {} that never answered ({})",
+        "{} refused at a listening socket because the queue of half-open connections was full, not the accept queue ({}): {} sent again, to {} that never answered ({})",
         counted(h.refused, "SYN was", "SYNs were"),
         h.listener,
         counted(h.synacks, "SYN-ACK was", "SYN-ACKs were"),

@@ -17,7 +17,7 @@ const OF_ONE_GONE: u64 = 20;
 /// Packets whose neighbour did not answer: so many are more than somebody's try.
 const MANY: u64 = 100;
 /// Beginnings of what is said of a drop by a rule that is nothing else.
-const BY_RULE: [&str; 2] = ["a rule or policy of nftables", "a netfilter hook"];
+const BY_RULE: [&str; 2] = ["an nftables rule or policy", "a netfilter hook"];
 
 /// Nobody is known to miss them: no data of connections, and of all whose they were is known, but one or two, that nobody waited for them.
 fn nobodys(g: &Group) -> bool {

@@ -1,7 +1,7 @@
 //! What is said of answers that came in parts, and of requests without one.
 
 use super::held;
-use super::sentences::{counted, duration, moment, or_dash};
+use super::sentences::{counted, duration, moment, or_dash, times};
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS};
 use crate::analyses::application::{
     Apart, Application, Awaited, GivenUp, GoneIdle, HalfOpen, Silence, Unanswered, most_asked,
@@ -116,7 +116,7 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
     let first = all.first()?;
     let again = match first.retransmits {
         0 => String::new(),
-        n => format!(", sent again {}", counted(n, "time", "times")),
+        n => format!(", sent again {}", times(n)),
     };
     let until = match first.until {
         "closed" => "its socket was closed",
@@ -230,9 +230,9 @@ pub(super) fn silence(a: &Application) -> Option<String> {
         .as_ref()
         .map_or_else(String::new, |other| format!(", while {other} was heard until the end"));
     let dropped = match (s.dropped, s.dropped_unknown) {
-        (n @ 1.., _) => format!(": {n} of these were dropped in this host, see drops"),
+        (n @ 1.., _) => format!(": {n} of these were dropped by this host, see drops"),
         (0, None) => "; whether this host dropped any was not recorded".to_owned(),
-        (0, Some(0)) => ": none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it".to_owned(),
+        (0, Some(0)) => ": none of these is known to have been dropped by this host, so they, or what answers them, were lost silently beyond it".to_owned(),
         (0, Some(n)) => format!(
             ": they, or what answers them, were lost silently beyond this host or dropped in it ({} meanwhile and nothing tells whose, see drops)",
             counted(n, "packet was dropped", "packets were dropped")

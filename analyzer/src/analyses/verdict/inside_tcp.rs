@@ -17,8 +17,8 @@ fn meanwhile(of: &Inside) -> String {
 fn words(t: &InsideTcp) -> String {
     let task = if t.task.is_empty() { "a program" } else { &t.task };
     let again = match t.again {
-        1 => "1 segment was sent again: all connections inside wait for it",
-        n => &format!("{n} segments were sent again: all connections inside wait for each of them"),
+        1 => "1 segment was retransmitted: all connections inside wait for it",
+        n => &format!("{n} segments were retransmitted: all connections inside wait for each of them"),
     };
     format!(
         "packets of {} go through one TCP connection of {task} ({}), of which {again} (head-of-line blocking, TCP in TCP where they are TCP); a tunnel over UDP would hold up only the one whose packet was lost (inferred){}",

@@ -26,7 +26,7 @@ fn limited(l: &Limited) -> String {
         (median, most) => format!("{median} to {most}"),
     };
     format!(
-        "{} of {} to {} were dropped in this host for {} from {} to {}{delayed}{failed}, while {} of others opened there at once; {stood} connections of {} stood there then{of}, and fewer when others of it opened at once: a limit of connections per source (inferred)",
+        "{} of {} to {} were dropped by this host for {} from {} to {}{delayed}{failed}, while {} of others opened there at once; {stood} connections of {} stood there then{of}, and fewer when others of it opened at once: a limit of connections per source (inferred)",
         counted(l.syns, "SYN", "SYNs"),
         l.source,
         l.to,

@@ -6,9 +6,9 @@ use crate::analyses::application::LongWork;
 /// Part that is written as all.
 const ALL: f64 = 0.995;
 
-/// `, 97 % of it 7 requests of 10.0.0.77 (p50 239.63 ms each, in at least 99 % of which it ran, one each 1.531 s, on connections with 33 bytes a request)`
+/// `, 97 % of it 7 requests of 10.0.0.77 (p50 239.63 ms each, in at least 99 % of which it ran, one every 1.531 s, on connections with 33 bytes a request)`
 pub(in crate::analyses) fn long_work(w: &LongWork) -> String {
-    let every = w.every_ns.map(|ns| format!(", one each {}", duration(ns)));
+    let every = w.every_ns.map(|ns| format!(", one every {}", duration(ns)));
     let bytes = w
         .bytes
         .map(|n| format!(", on connections with {} a request", counted(n, "byte", "bytes")));

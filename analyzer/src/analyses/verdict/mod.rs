@@ -12,12 +12,11 @@ use crate::analyses::napi::Napi;
 use crate::analyses::neighbours::{Circling, Flapping, Spell};
 use crate::analyses::opens::Opens;
 use crate::analyses::paths::Paths;
-use crate::analyses::quality::{self, Level, Quality};
+use crate::analyses::quality::{Level, Quality};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
 use crate::facts::Reason;
-use crate::ingest::CaptureInfo;
 
 mod accepts;
 mod acknowledged;
@@ -64,6 +63,7 @@ mod listens;
 mod long_work;
 mod lossy;
 mod lost;
+mod minding;
 mod named;
 mod naps;
 mod nature;
@@ -113,12 +113,13 @@ pub(crate) use given_up::hedged;
 pub use line::{Line, Tone, order};
 #[cfg(test)]
 pub(in crate::analyses) use long_work::long_work;
+use minding::minding;
 #[cfg(test)]
 pub(super) use named::causes as causes_of_sent;
 pub(crate) use quotas::with_the_quotas;
 pub(crate) use sent::{limiter, size};
 pub(crate) use sentences::{capital, moment, rate};
-pub use sentences::{counted, duration};
+pub use sentences::{counted, duration, times};
 pub(crate) use turned_away::with_the_turned_away;
 pub use unjoined::unjoined_words;
 #[cfg(test)]
@@ -297,6 +298,7 @@ pub fn answer(
         ),
         counted::holes(
             Line {
+                minor: receive.findings().is_some_and(received::only_busy),
                 names_cause: receive
                     .findings()
                     .is_some_and(|r| received::cause(r).is_some() || received::kept_back(r)),
@@ -309,6 +311,7 @@ pub fn answer(
         ),
         with_the_paths(
             Line {
+                minor: transmit.findings().is_some_and(unacked::none_known),
                 names_cause: transmit.findings().is_some_and(passed_on::names_cause),
                 ..in_words(
                     line(
@@ -327,6 +330,7 @@ pub fn answer(
         },
         line("tcp", get(tcp).map(|t| minding(sentences::tcp(t), quality))),
         Line {
+            minor: napi.findings().is_some_and(softirqs::hardly),
             names_cause: forwarding.costly.is_some() || napi.findings().is_some_and(|n| n.saturated.is_some()),
             ..cpus::with_the_cpus(
                 forwarding::with_the_forwarding(
@@ -370,31 +374,4 @@ fn headline(tone: Tone, words: impl FnOnce() -> String) -> String {
         Tone::Notice | Tone::Bad => words(),
         Tone::Ok | Tone::Unknown => String::new(),
     }
-}
-
-/// What was lost may have told otherwise: nothing is good that rests on not having seen something.
-fn minding(said: (Tone, String), quality: &Quality) -> (Tone, String) {
-    minding_the(said, &quality.capture, quality.untold.is_some())
-}
-
-/// `untold`: events are missing though none is told as lost.
-fn minding_the((tone, sentence): (Tone, String), capture: &CaptureInfo, untold: bool) -> (Tone, String) {
-    let used = capture.streams.iter().filter(|s| s.used);
-    let (known, unknown) = used.fold((0u64, 0u64), |(known, unknown), s| {
-        let known = known.saturating_add(s.lost_events);
-        (known, unknown.saturating_add(s.losses_of_unknown_size))
-    });
-    let unplaced = capture.lost_at_unknown_time;
-    let lost = match (known, unknown, unplaced) {
-        _ if tone != Tone::Ok => return (tone, sentence),
-        (0, 0, 0) if !capture.short_rings.is_empty() => "older events were overwritten".to_owned(),
-        (0, 0, 0) if untold => "events are missing that are not told as lost".to_owned(),
-        (0, 0, 0) => return (tone, sentence),
-        (0, 0, n) => quality::unplaced(n),
-        (0, ..) => "events were lost".to_owned(),
-        (n, ..) => format!("{} lost", counted(n, "event was", "events were")),
-    };
-    let seen = sentence.trim_end_matches('.');
-    let sentence = format!("Among what was recorded: {seen}; but {lost}, and what they would have told is not known.");
-    (Tone::Notice, sentence)
 }

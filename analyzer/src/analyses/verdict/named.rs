@@ -1,7 +1,7 @@
 //! Causes that have a name: a connection without window scaling, slow start after idle, small segments. Each with its figures.
 
 use super::sent::size;
-use super::sentences::{counted, duration, moment, or_dash, rate};
+use super::sentences::{counted, duration, moment, or_dash, rate, times};
 use super::vanished::vanished;
 use super::windows::{disagreed, grouped, unscaled, window};
 use crate::analyses::transmit::{Blocked, Class, DeviceQueue, Sender, Transmit};
@@ -13,7 +13,7 @@ fn blocked(b: &Blocked) -> String {
     let slept = match b.times {
         1 => format!("for {}", duration(b.longest_ns)),
         n => format!(
-            "{n} times, {} in all, {} the longest,",
+            "{n} times, {} in all, {} at most,",
             duration(b.sum_ns),
             duration(b.longest_ns)
         ),
@@ -136,7 +136,7 @@ fn marked(s: &Sender) -> Option<String> {
     Some(format!(
         "the congestion window of {}{left} was reduced {} without loss{inferred}: {}, set on the way where something marks packets instead of dropping them",
         s.label,
-        counted(m.reductions, "time", "times"),
+        times(m.reductions),
         told.join(", "),
     ))
 }
@@ -145,7 +145,7 @@ fn backoff(s: &Sender) -> Option<String> {
     let b = s.backoff.as_ref()?;
     let before = match b.dropped_until_ns {
         Some(ns) => format!(
-            "what it sent was dropped in this host for {}, then it sent nothing for {}",
+            "what it sent was dropped by this host for {}, then it sent nothing for {}",
             duration(ns),
             duration(b.silent_ns)
         ),
@@ -154,9 +154,9 @@ fn backoff(s: &Sender) -> Option<String> {
             duration(b.silent_ns)
         ),
     };
-    let doubled = counted(b.timeouts.saturating_sub(1), "time", "times");
+    let doubled = times(b.timeouts.saturating_sub(1));
     Some(format!(
-        "{} stood still for {}: {before}, until its retransmission timer, doubled {doubled}, ran out and what it sent then was acknowledged",
+        "{} stalled for {}: {before}, until its retransmission timer, backed off {doubled}, fired and that retransmission was acknowledged",
         s.label,
         duration(b.end_ns.saturating_sub(b.start_ns)),
     ))

@@ -34,7 +34,7 @@ fn slow(o: &Opens) -> bool {
 fn delayed(o: &Opens) -> Option<String> {
     (o.delayed > 0).then(|| {
         format!(
-            "{} of them only when a SYN was sent again{}",
+            "{} of them only when a SYN was retransmitted{}",
             if o.delayed == o.setup.n {
                 "all".into()
             } else {

@@ -14,7 +14,7 @@ pub(super) fn with(t: &Transmit, (tone, said): (Tone, String)) -> (Tone, String)
         return (tone, said);
     }
     let said = format!(
-        "{}; {} packets were only passed on for others: how those fared no event of this host tells, but what it drops and what waits in its queues (a pcap of the device would: `--pcap`).",
+        "{}; {} packets were only passed on for others: no event of this host tells how those fared, except what it drops and what waits in its queues (a pcap of the device would: `--pcap`).",
         said.strip_suffix('.').unwrap_or(&said),
         t.passed_on
     );

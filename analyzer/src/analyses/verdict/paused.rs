@@ -22,7 +22,7 @@ fn words(p: &Paused) -> String {
         false => format!("{} of {}", p.requests, counted(p.of, "request", "requests")),
     };
     let alike = match p.timeout {
-        true => " (all alike: a time-out of its own, inferred)".to_owned(),
+        true => " (all alike: its own time-out, inferred)".to_owned(),
         false => format!(", max {}", or_dash(p.pause.max_ns)),
     };
     let asleep = match p.asleep_in.as_str() {

@@ -1,6 +1,6 @@
 //! Where slow requests or answers were on their way, in words.
 
-use super::sentences::{counted, duration};
+use super::sentences::{duration, times};
 use super::turns::busy;
 use crate::analyses::application::{Application, LetGo, Place, Server, Slow};
 
@@ -18,14 +18,14 @@ pub(super) fn place_words(p: Option<&Place>) -> String {
                 kind => format!(" ({kind})"),
             };
             let filled = p.filled_by.as_ref().map_or_else(String::new, |(who, part)| {
-                format!(", of whose bytes {:.0} % were {who}", part * 100.0)
+                format!(", {:.0} % of whose bytes were {who}", part * 100.0)
             });
             format!(", {share:.0} % of it in the queue of {}{kind}{filled}", p.dev)
         }
         to => {
             let timer = p.timer_ns.map_or_else(String::new, |ns| {
                 format!(
-                    ", whose polls its own timer begins (napi_watchdog), {} apart (p50), and not the packets that come: gro_flush_timeout with napi_defer_hard_irqs",
+                    ", polled by its own timer (napi_watchdog) every {} (p50), not as packets come: gro_flush_timeout with napi_defer_hard_irqs",
                     duration(ns)
                 )
             });
@@ -39,10 +39,7 @@ pub(super) fn place_words(p: Option<&Place>) -> String {
 fn let_go(l: &LetGo) -> String {
     let silent = match l.times {
         0 => String::new(),
-        n => format!(
-            ", {} silent for 5 ms or more while they waited",
-            counted(n, "time", "times")
-        ),
+        n => format!(", {} silent for 5 ms or more while they waited", times(n)),
     };
     format!(
         ", where a queue of netfilter (NFQUEUE) had them until {} let them go (on a CPU for {:.0} % of that{silent})",

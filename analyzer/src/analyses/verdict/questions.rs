@@ -123,7 +123,7 @@ fn slow(q: &Questions) -> Option<String> {
     let all = n >= ANSWERS && q.response.p50_ns.unwrap_or(0) >= OUTLIER_NOTICE_NS;
     if all {
         return Some(format!(
-            "answers by UDP of {} to {} came {} after the question (n {n}, max {})",
+            "UDP answers from {} to {} came {} after the question (n {n}, max {})",
             place(q),
             q.task,
             p50(&q.response),
@@ -132,7 +132,7 @@ fn slow(q: &Questions) -> Option<String> {
     }
     (q.slow >= FEW_SLOW && n >= ANSWERS).then(|| {
         format!(
-            "{} of {n} answers by UDP of {} to {} came {} or longer after the question ({}, max {})",
+            "{} of {n} UDP answers from {} to {} came {} or longer after the question ({}, max {})",
             q.slow,
             place(q),
             q.task,
@@ -154,7 +154,7 @@ pub(super) fn late(d: &Datagrams) -> Vec<String> {
         let asked = (!q.waited_for.is_empty()).then(|| {
             let who = if q.holder.is_empty() { "the server" } else { &q.holder };
             format!(
-                "most of that time {who} itself waited for the answer by UDP of {}",
+                "most of that time {who} itself waited for the UDP answer from {}",
                 q.waited_for
             )
         });

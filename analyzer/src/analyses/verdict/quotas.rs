@@ -36,7 +36,7 @@ const TOLD: usize = 2;
 /// How the thread is named that was not run: the words before these.
 const NOT_RUN: &str = "runnable but not run";
 /// What such a sentence begins with, and what is left of its causes without a quota.
-const IDLED: &str = "though its CPU idled: ";
+const IDLED: &str = "while its CPU was idle: ";
 const OTHERWISE: &str = "it was frozen, or the hypervisor did not run that CPU (inferred)";
 
 /// The lines with what the kernel counted.

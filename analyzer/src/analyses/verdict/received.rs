@@ -216,7 +216,7 @@ fn holes(r: &Receive) -> Option<String> {
             let place = match (h.dropped, h.dropped_unknown) {
                 (0, None) => "lost on the way to this host, or in it (what it drops was not recorded)".to_owned(),
                 (n @ 1.., _) => format!(
-                    "lost ({} dropped in this host, see drops)",
+                    "lost ({} dropped by this host, see drops)",
                     counted(n, "packet was", "packets were")
                 ),
                 (0, Some(n)) if n.saturating_mul(2) >= h.lost => format!(
@@ -255,6 +255,14 @@ pub(super) fn cause(r: &Receive) -> Option<String> {
         .or_else(|| holes(r).filter(|_| many_holes(r)))
 }
 
+/// Nothing but that readers waited for a CPU, and none of them long: whom that hurt says so of its answers.
+pub(super) fn only_busy(r: &Receive) -> bool {
+    let total = pick(&r.total, speak(&r.total));
+    let short = total.max_ns.is_some_and(|ns| ns < UNREAD_NOTICE_NS);
+    let waits = || top(r, speak(&r.total)).is_some_and(|(s, _)| s.stage == Stage::RunQueue.name());
+    cause(r).is_none() && !stuck(r) && short && waits()
+}
+
 /// What is worth a look, for the head of the page.
 pub(super) fn headline(r: &Receive) -> String {
     // That packets waited for the missing ones is said with these.
@@ -277,7 +285,7 @@ fn reader(r: &Receive) -> String {
         (task, "") => task.to_owned(),
         (task, at) => format!("{task} at {at}"),
     };
-    format!(" ({who} in {:.0} % of all that time)", of.share * 100.0)
+    format!(" ({who} in {:.0} % of the total delay)", of.share * 100.0)
 }
 
 fn top_of(r: &Receive) -> String {
@@ -285,7 +293,7 @@ fn top_of(r: &Receive) -> String {
     let total = pick(&r.total, sure);
     match (r.read, top(r, sure)) {
         (1.., Some((stage, share))) if slow(r) => format!(
-            "received packets took up to {}{} to their reader{}, {:.0} % of all that time: {}",
+            "received packets took up to {}{} to be read{}, {:.0} % of the total delay: {}",
             or_dash(total.max_ns),
             certainty(sure),
             reader(r),
@@ -306,7 +314,7 @@ fn top_of(r: &Receive) -> String {
     }
 }
 
-/// Whether the packets, or one of them, took long to their reader.
+/// Whether the packets, or one of them, took long to be read.
 fn slow(r: &Receive) -> bool {
     let total = pick(&r.total, speak(&r.total));
     let late = |p99: Option<i64>| p99.is_some_and(|v| v >= RCVQ_NOTICE_NS);
@@ -365,7 +373,7 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     // Where most of the time is in no stage, the question is not answered.
     let in_none = total.sum_ns > 0 && pick(&r.unattributed, sure).sum_ns as f64 >= UNTOLD_SHARE * total.sum_ns as f64;
     let sentence = format!(
-        "Received packets reached their reader in p50 {}, p99 {}, max {} (n {}{whose}){top}{weak}{waits}{lacks}.",
+        "Received packets were read after p50 {}, p99 {}, max {} (n {}{whose}){top}{weak}{waits}{lacks}.",
         or_dash(total.p50_ns),
         or_dash(total.p99_ns),
         or_dash(total.max_ns),

@@ -97,7 +97,7 @@ fn elsewhere(r: &Reset) -> String {
 fn untranslated(r: &Reset) -> String {
     let when = spells(&r.times, r.duration_ns);
     format!(
-        "not by the peer's program, but as the client's host knew no such connection: what the server had sent came untranslated from its own address, {}, and was answered by a RST{when}, so the address translation (NAT, a service's) of established connections was missing then, as while its rules are loaded anew in several steps, a flush before the new ones, or where its entries are flushed, age out or do not survive a failover (inferred)",
+        "not by the peer's program, but because the client's host knew no such connection: what the server had sent came untranslated from its own address, {}, and was answered by a RST{when}, so the address translation (NAT, a service's) of established connections was missing then, as while its rules are loaded anew in several steps, a flush before the new ones, or where its entries are flushed, age out or do not survive a failover (inferred)",
         r.untranslated
     )
 }
@@ -173,10 +173,10 @@ pub(super) fn closed_before(o: &Opens) -> Option<(String, u64)> {
     let n = first.resets + all.map(|r| r.resets).sum::<u64>();
     let said = match n {
         1 => format!(
-            "1 RST was sent by this host for a segment of a connection that it had closed itself before ({label})"
+            "1 RST was sent by this host for a segment of a connection that it had already closed itself ({label})"
         ),
         n => format!(
-            "{n} RSTs were sent by this host for as many segments of connections that it had closed itself before (first {label})"
+            "{n} RSTs were sent by this host for as many segments of connections that it had already closed itself (first {label})"
         ),
     };
     Some((said, n))

@@ -26,7 +26,7 @@ pub(crate) fn limiter(stage: &str) -> &str {
         "qdisc" => "the queueing discipline",
         "bql" => "byte queue limits",
         "ring" => "the driver's full ring",
-        "recovery" => "loss, until it was sent again",
+        "recovery" => "loss, until retransmitted",
         other => other,
     }
 }
@@ -182,7 +182,7 @@ fn queue(t: &Transmit) -> String {
             .mbit_per_s()
             .map_or_else(String::new, |r| format!(", gave {} while it held any", rate(r)));
         format!(
-            "; longest queue: {}, packets lay in it p99 {}, max {} (n {}){rate}{}",
+            "; longest queue: {}, packets waited in it p99 {}, max {} (n {}){rate}{}",
             named(q),
             or_dash(q.wait.p99_ns),
             or_dash(q.wait.max_ns),
@@ -251,12 +251,12 @@ pub(super) fn headline(t: &Transmit) -> String {
         held_by_sender(t, speak(&t.total)).0 && super::windows::window(t).is_none() && !super::windows::holds_up(t)
     });
     let held = held.map_or_else(String::new, |(c, by)| {
-        format!(", {} held most by {}", c.label, limiter(by))
+        format!(", {} held mostly by {}", c.label, limiter(by))
     });
     let stuck = t.open_at_least_ns.filter(|ns| *ns >= OPEN_NOTICE_NS);
     let stuck = stuck.map_or_else(String::new, |ns| {
         format!(
-            "; one has had none for at least {} since it was queued on its device",
+            "; one is still un-ACKed, {} or more after it was queued on its device",
             duration(ns)
         )
     });
@@ -266,14 +266,14 @@ pub(super) fn headline(t: &Transmit) -> String {
             // Where packets leave unseen, the longest of the others may be two at one address.
             None => ("p99", q.wait.p99_ns),
         };
-        format!("; packets lay {how} {} in the queue of {}", or_dash(ns), named(q))
+        format!("; packets waited {how} {} in the queue of {}", or_dash(ns), named(q))
     });
     let causes = super::named::causes(t)
         .into_iter()
         .map(|c| format!("{c}; "))
         .collect::<String>();
     format!(
-        "{causes}sent segments took up to {}{} to their ACK{held}{stuck}{queue}",
+        "{causes}sent segments took up to {}{} to be ACKed{held}{stuck}{queue}",
         or_dash(total.max_ns),
         certainty(sure)
     )

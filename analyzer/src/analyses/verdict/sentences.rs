@@ -24,6 +24,14 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// How often: `once`, `2 times`.
+pub fn times(n: u64) -> String {
+    match n {
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    }
+}
+
 /// A moment since the start of the recording.
 pub(crate) fn moment(ns: i64) -> String {
     format!("{:.3} s", ns as f64 / 1e9)
@@ -70,7 +78,7 @@ pub(super) fn less_certain(total: &StageTimes, sure: bool) -> String {
     let weak = all.n.saturating_sub(total.solid.n);
     match (sure, weak) {
         (_, 0) => String::new(),
-        (true, n) => format!("; {n} less certain, with them max {}", or_dash(all.max_ns)),
+        (true, n) => format!("; {n} less certain, max with these {}", or_dash(all.max_ns)),
         (false, n) if n == all.n => "; all of them less certain".into(),
         (false, n) => format!("; {n} of them less certain"),
     }
@@ -92,7 +100,7 @@ pub(super) fn first_words(sentence: &str) -> String {
     let words = words(sentence, 1);
     let mut letters = words.chars();
     match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
             let rest = words.get(first.len_utf8()..).unwrap_or("");
             format!("{}{rest}", first.to_lowercase())
         }
@@ -107,8 +115,11 @@ pub(super) fn apart(of: impl IntoIterator<Item = String>) -> String {
     all.fold(first, |said, next| format!("{said}. {}", capital(&next)))
 }
 
-/// With a capital.
+/// With a capital; `python3/77` is a name, and stays.
 pub(crate) fn capital(words: &str) -> String {
+    if words.split(' ').next().is_some_and(|first| first.contains('/')) {
+        return words.to_owned();
+    }
     let mut letters = words.chars();
     letters
         .next()
@@ -235,12 +246,12 @@ fn of_all(t: &Tcp) -> (Tone, String) {
     if of_sockets == 0 {
         let quiet = refused.is_empty() && t.synacks == 0;
         let none = format!(
-            "o TCP segment was sent again by this host on {}{refused}.",
+            "o TCP segment was retransmitted by this host on {}{refused}.",
             counted(sockets as u64, "socket", "sockets")
         );
         let sentence = match t.synacks {
             0 => format!("N{none}"),
-            n => format!("{} sent again by listening sockets; n{none}", synacks(n)),
+            n => format!("{} retransmitted by listening sockets; n{none}", synacks(n)),
         };
         return (if quiet { Tone::Ok } else { Tone::Notice }, sentence);
     }
@@ -248,7 +259,7 @@ fn of_all(t: &Tcp) -> (Tone, String) {
         let (calls, sockets) = (t.retransmits_left_behind, t.left_behind);
         format!(
             "{} by {} that no list of sockets has and no process: left behind in a network namespace that was removed, as a container's, and nobody waits for them (inferred)",
-            counted(calls, "TCP segment was sent again", "TCP segments were sent again"),
+            counted(calls, "TCP segment was retransmitted", "TCP segments were retransmitted"),
             counted(sockets, "socket", "sockets")
         )
     });
@@ -285,7 +296,7 @@ fn of_all(t: &Tcp) -> (Tone, String) {
     let by: Vec<String> = by.into_iter().map(|(k, v)| format!("{v} {k}")).collect();
     let more = match t.synacks {
         0 => String::new(),
-        n => format!("; {} sent again by listening sockets", synacks(n)),
+        n => format!("; {} retransmitted by listening sockets", synacks(n)),
     };
     // By segments where they are known of all, else by calls.
     let most = match t.retransmits_unsized {
@@ -322,7 +333,7 @@ fn of_all(t: &Tcp) -> (Tone, String) {
                 counted(n, "ACK", "ACKs")
             ),
         };
-        format!(", {which}without need ({who} had {it} already, by DSACK: {why}),")
+        format!(", {which}needlessly ({who} had {it} already, by DSACK: {why}),")
     });
     let refuted = t.refuted().map_or_else(String::new, |(classed, counted)| {
         format!("; the kernel counted {counted} timeouts, so not all {classed} of class rto were one")
@@ -348,14 +359,14 @@ mod tests {
 
     #[test]
     fn brackets_are_not_broken() {
-        let said = "4 segments were sent again (calls: 4 fast; of these 4 guessed); most on a. More.";
+        let said = "4 segments were retransmitted (calls: 4 fast; of these 4 guessed); most on a. More.";
         assert_eq!(
             words(said, 1),
-            "4 segments were sent again (calls: 4 fast; of these 4 guessed)"
+            "4 segments were retransmitted (calls: 4 fast; of these 4 guessed)"
         );
         assert_eq!(
             words(said, 2),
-            "4 segments were sent again (calls: 4 fast; of these 4 guessed); most on a"
+            "4 segments were retransmitted (calls: 4 fast; of these 4 guessed); most on a"
         );
         assert_eq!(words("It took 1.5 s. More.", 1), "It took 1.5 s");
     }

@@ -48,7 +48,7 @@ mod tests {
         let facts = crate::analyze(&crate::tests::sample("changes/changes.nmb.zst"), &Default::default());
         let answers = crate::analyses::answer(&facts);
         let line = answers.verdict.iter().find(|l| l.subject == "application").unwrap();
-        let said = "(32 slow ones, in 2 bursts: 1.686 to 2.578 s and 3.674 to 4.480 s): 4 took p50 ";
+        let said = "(32 slow ones, in 2 bursts, 1.686 to 2.578 s and 3.674 to 4.480 s): 4 took p50 ";
         let (_, each) = line
             .headline
             .split_once(said)

@@ -99,6 +99,15 @@ pub(super) fn has_more(n: &Napi) -> bool {
     n.saturated.is_some() || late_thread(n).is_some() || long_away(n).is_some()
 }
 
+/// Share of a CPU below which a late start of NET_RX concerned few packets.
+const HARDLY: f64 = 0.01;
+
+/// Whether NET_RX had hardly anything to do, and nothing else is told of it.
+pub(super) fn hardly(n: &Napi) -> bool {
+    let mut rx = n.cpus.iter().filter(|c| c.vector == "NET_RX");
+    rx.all(|c| c.share < HARDLY) && !has_more(n)
+}
+
 /// What is worth a look, for the head of the page.
 pub(super) fn napi_headline(n: &Napi) -> String {
     match (&n.saturated, late_thread(n), long_away(n)) {
@@ -122,7 +131,7 @@ pub(super) fn napi(n: &Napi) -> (Tone, String) {
     let bad = busiest.share >= SOFTIRQ_NOTICE_SHARE || late.is_some_and(|w| w >= SOFTIRQ_WAIT_NOTICE_NS);
     let away = (n.preempted.as_ref()).map_or_else(String::new, |p| format!(" {}.", preempted(p)));
     let sentence = format!(
-        "NET_RX took at most {:.1} % of a CPU (CPU {}), where it started p99 {}, max {} after its raise (n {}); {exhausted} of {polls} polls used their whole budget.{away}",
+        "NET_RX took at most {:.1} % of a CPU (CPU {}), where it started p99 {}, max {} after it was raised (n {}); {exhausted} of {polls} polls used their whole budget.{away}",
         busiest.share * 100.0,
         busiest.cpu,
         or_dash(busiest.wait.p99_ns),

@@ -219,7 +219,7 @@ pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
                 let said: Vec<String> = all.iter().map(one).collect();
                 match (all.len(), times.len()) {
                     (n, of) if n == of => format!(", at {}", listed(&said)),
-                    (n, _) => format!(", in {n} bursts: {}", listed(&said)),
+                    (n, _) => format!(", in {n} bursts, {}", listed(&said)),
                 }
             }
             None if times.len() >= MANY && from.saturating_mul(TOGETHER) >= duration_ns => {
@@ -228,7 +228,7 @@ pub(super) fn spells(times: &[i64], duration_ns: i64) -> String {
             None => rhythm(times, duration_ns).map_or_else(String::new, |(all, each_ns)| {
                 let first = all.first().map_or_else(String::new, one);
                 format!(
-                    ", in {} bursts, one each {}, the first {}{first}",
+                    ", in {} bursts, one every {}, the first {}{first}",
                     all.len(),
                     super::sentences::duration(each_ns),
                     if first.contains(" to ") { "from " } else { "at " }
@@ -294,7 +294,7 @@ mod tests {
         };
         assert_eq!(
             of(&[500, 3_500, 6_520, 9_500]),
-            ", in 4 bursts, one each 3.000 s, the first from 0.500 to 0.590 s"
+            ", in 4 bursts, one every 3.000 s, the first from 0.500 to 0.590 s"
         );
         assert_eq!(of(&[500, 1_500, 4_500, 6_500, 11_000]), "");
         // All the time.

@@ -119,7 +119,7 @@ fn receive(rcvq: i64) -> Receive {
 fn the_receive_line_names_the_largest_share() {
     let (tone, s) = received::receive(&receive(999_999));
     assert_eq!(tone, Tone::Ok);
-    let expect = "Received packets reached their reader in p50 10.0 µs, p99 20.0 µs, max 20.0 µs (n 2); \
+    let expect = "Received packets were read after p50 10.0 µs, p99 20.0 µs, max 20.0 µs (n 2); \
                   70 % of that time: what passes in it.";
     assert_eq!(s, expect);
     assert_eq!(received::receive(&receive(1_000_000)).0, Tone::Notice);
@@ -128,7 +128,7 @@ fn the_receive_line_names_the_largest_share() {
     mixed.total.all = dist(&[10_000, 20_000, 970_000]);
     mixed.stages[0].share = 0.98;
     mixed.stages[0].all = dist(&[6_000, 974_000]);
-    let expect = expect.replace("in it.", "in it; 1 less certain, with them max 970.0 µs.");
+    let expect = expect.replace("in it.", "in it; 1 less certain, max with these 970.0 µs.");
     assert_eq!(received::receive(&mixed).1, expect);
     // Most of the time in no stage is no good answer, however short.
     let mut untold = receive(0);
@@ -173,9 +173,9 @@ fn the_receive_line_names_the_largest_share() {
         received::headline(&slow)
     };
     let (sure, unsure) = (head(&[10_000; 20]), head(&[]));
-    assert!(sure.contains("took up to 20.00 ms to their reader"), "{sure}");
+    assert!(sure.contains("took up to 20.00 ms to be read"), "{sure}");
     assert!(
-        unsure.contains("took up to 20.00 ms (less certain) to their reader"),
+        unsure.contains("took up to 20.00 ms (less certain) to be read"),
         "{unsure}"
     );
     // What tells of arrivals or reads was not recorded: then what is there is not all.
@@ -219,7 +219,7 @@ fn the_napi_line_is_of_the_busiest_cpu() {
     let (tone, s) = softirqs::napi(&napi(vec![cpu(0, 0.05, &[700]), cpu(3, 0.29, &[900])]));
     assert_eq!(tone, Tone::Ok);
     assert!(
-        s.contains("29.0 % of a CPU (CPU 3)") && s.contains("p99 0.90 µs, max 0.90 µs after its raise (n 1)"),
+        s.contains("29.0 % of a CPU (CPU 3)") && s.contains("p99 0.90 µs, max 0.90 µs after it was raised (n 1)"),
         "{s}"
     );
     assert_eq!(softirqs::napi(&napi(vec![cpu(0, 0.31, &[])])).0, Tone::Notice);
@@ -307,5 +307,5 @@ fn a_lossy_recording_acquits_nobody() {
     assert!(drops.sentence.contains("9006 events were lost"), "{}", drops.sentence);
     // Without a loss the same words are good.
     let said = || (Tone::Ok, "No packet was dropped.".to_owned());
-    assert_eq!(super::minding_the(said(), &Default::default(), false), said());
+    assert_eq!(super::minding::minding_the(said(), &Default::default(), false), said());
 }

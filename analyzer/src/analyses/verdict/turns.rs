@@ -35,7 +35,7 @@ const BUSY: f64 = 0.9;
 const HELD_OFF_SHARE: f64 = 0.2;
 const HELD_OFF_LEAST_NS: i64 = 100_000_000;
 /// Of a thread that was runnable for long while its CPU ran the idle task. Inferred: no event says why it was not run.
-pub(super) const HELD_OFF: &str = "though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
+pub(super) const HELD_OFF: &str = "while its CPU was idle: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
 
 pub(super) fn share(part: i64, whole: i64) -> f64 {
     part as f64 / whole.max(1) as f64
@@ -51,7 +51,7 @@ fn served(a: &Application) -> Option<(&Service, &SlowTurns)> {
     worst.slow.as_ref().map(|slow| (worst, slow))
 }
 
-/// `8 of 97 requests to 10.20.1.1:7613 were answered after p50 1.280 s (all of them p50 3.75 ms), all from 1.677 s to 1.883 s: python3/191 ...`
+/// `8 of 97 requests to 10.20.1.1:7613 were answered after p50 1.280 s (overall p50 3.75 ms), all from 1.677 s to 1.883 s: python3/191 ...`
 pub(super) fn served_late(a: &Application) -> Option<String> {
     let (s, slow) = served(a)?;
     let doing = doing(
@@ -62,7 +62,7 @@ pub(super) fn served_late(a: &Application) -> Option<String> {
     );
     let doing = if doing.is_empty() { doing } else { format!(": {doing}") };
     Some(format!(
-        "{} of {} requests to {} were answered p50 {} after they were readable (all of them p50 {}){}{doing}{}",
+        "{} of {} requests to {} were answered p50 {} after they were readable (overall p50 {}){}{doing}{}",
         slow.n,
         s.turnaround.n,
         s.server,
@@ -162,7 +162,7 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
         })
         .collect();
     let all = match busy(a).len() > 1 {
-        true => format!(" (all of them p50 {})", or_dash(s.response.p50_ns)),
+        true => format!(" (overall p50 {})", or_dash(s.response.p50_ns)),
         false => String::new(),
     };
     let p50 = if first.n == 1 { "" } else { "p50 " };

@@ -1,21 +1,21 @@
 //! A connection of whose data nothing was acknowledged, in words.
 
 use super::evidence::from;
-use super::sentences::{counted, moment};
+use super::sentences::{counted, moment, times};
 use crate::analyses::transmit::{Transmit, Unacked};
 
-/// `no data of 10.0.0.1:40000 > 10.0.0.2:80 was acknowledged from 0.147 s to 0.762 s, though it was sent again 2 times (from tx:50)`
+/// `no data of 10.0.0.1:40000 > 10.0.0.2:80 was acknowledged from 0.147 s to 0.762 s, though it was retransmitted 2 times (from tx:50)`
 fn words(u: &Unacked) -> String {
     let others = match u.others.len() as u64 {
         0 => String::new(),
         n => format!(", nor of {}", counted(n, "connection more", "connections more")),
     };
     format!(
-        "no data of {} was acknowledged from {} to {}, though it was sent again {}{others}{}",
+        "no data of {} was acknowledged from {} to {}, though it was retransmitted {}{others}{}",
         u.label,
         moment(u.from_ns),
         moment(u.to_ns),
-        counted(u.timeouts, "time", "times"),
+        times(u.timeouts),
         from(u.first)
     )
 }
@@ -24,6 +24,11 @@ fn words(u: &Unacked) -> String {
 pub(super) fn unacked(t: &Transmit) -> Option<String> {
     let told = t.unacked.as_ref().filter(|_| super::named::causes(t).is_empty());
     told.map(words)
+}
+
+/// No segment with payload is known: of some that were sent it is not known what they carry.
+pub(super) fn none_known(t: &Transmit) -> bool {
+    t.acked == 0 && unacked(t).is_none() && t.open == 0 && t.dropped == 0
 }
 
 #[cfg(test)]
@@ -36,7 +41,7 @@ mod tests {
         let facts = crate::analyze(&crate::tests::sample("mtu/mtu.nmb"), &Default::default());
         let answers = crate::analyses::answer(&facts);
         let line = answers.verdict.iter().find(|l| l.subject == "transmit").unwrap();
-        let said = "o data of 10.80.1.1:38814 > 10.80.2.1:7000 was acknowledged from 0.344 s to 0.959 s, though it was sent again 2 times (from tx:50)";
+        let said = "o data of 10.80.1.1:38814 > 10.80.2.1:7000 was acknowledged from 0.344 s to 0.959 s, though it was retransmitted 2 times (from tx:50)";
         assert_eq!(line.headline, format!("n{said}"));
         assert_eq!((line.tone, line.follows), (Tone::Bad, Some("drops")));
         assert!(

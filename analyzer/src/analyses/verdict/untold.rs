@@ -11,7 +11,7 @@ const MANY: u64 = 100;
 /// So many that a socket's own buffer had no room for are nothing that is wrong by itself.
 const NOW_AND_THEN: u64 = 5;
 
-/// `641 TCP segments were dropped in this host and no event tells why (inferred from a counter of the kernel: TcpInCsumErrors rose by 641), for a wrong checksum: damaged on the way, ...`
+/// `641 TCP segments were dropped by this host and no event tells why (inferred from a counter of the kernel: TcpInCsumErrors rose by 641), for a wrong checksum: damaged on the way, ...`
 fn words(u: &Untold) -> String {
     let why = match u.says.starts_with(CHECKSUM) {
         true => format!(", for {}", u.says),
@@ -21,7 +21,7 @@ fn words(u: &Untold) -> String {
         format!(", by what was sent again, which is about as much, {}", ways::damaged(d))
     });
     format!(
-        "{} dropped in this host and no event tells why (inferred from a counter of the kernel: {} rose by {}){why}{between}",
+        "{} dropped by this host and no event tells why (inferred from a counter of the kernel: {} rose by {}){why}{between}",
         counted(u.rose, "TCP segment was", "TCP segments were"),
         u.counter,
         u.rose,
@@ -65,7 +65,7 @@ pub(super) fn with_the_untold((tone, sentence): (Tone, String), all: &[Untold], 
         return (tone, sentence);
     };
     let sentence = sentence.replacen(
-        "No packet was dropped in this host",
+        "No packet was dropped by this host",
         "No event tells of a lost packet",
         1,
     );
@@ -97,7 +97,7 @@ mod tests {
                 damaged: None,
             }];
             with_the_untold(
-                (Tone::Ok, "No packet was dropped in this host; 3 frees.".into()),
+                (Tone::Ok, "No packet was dropped by this host; 3 frees.".into()),
                 &all,
                 false,
             )
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(tone, Tone::Bad);
         assert_eq!(
             said,
-            "27 TCP segments were dropped in this host and no event tells why (inferred from a counter of the kernel: TcpExtTCPRcvQDrop rose by 27): the memory was short. \
+            "27 TCP segments were dropped by this host and no event tells why (inferred from a counter of the kernel: TcpExtTCPRcvQDrop rose by 27): the memory was short. \
              No event tells of a lost packet; 3 frees."
         );
         assert_eq!(of("TcpInCsumErrors", 12, CHECKSUM).0, Tone::Notice);

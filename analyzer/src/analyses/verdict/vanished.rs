@@ -13,7 +13,7 @@ fn routes(v: &Vanished) -> String {
     }
 }
 
-/// `all 5 segments and SYNs that were sent again and whose way is known were seen last when they left by vpn0, ...`
+/// `all 5 segments and SYNs that were retransmitted and whose way is known were seen last when they left by vpn0, ...`
 pub(in crate::analyses) fn vanished(v: &Vanished) -> String {
     let of = match v.count == v.of {
         true => format!("all {}", v.of),
@@ -29,7 +29,7 @@ pub(in crate::analyses) fn vanished(v: &Vanished) -> String {
         false => ": they, or what answers them, were lost or late beyond it (inferred)".to_owned(),
     };
     format!(
-        "{of} segments and SYNs that were sent again and whose way is known were seen last when they left by {}{but}",
+        "{of} segments and SYNs that were retransmitted and whose way is known were seen last when they left by {}{but}",
         v.dev
     )
 }

@@ -13,7 +13,7 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
         ("others", _) => format!("; while these lay unread it was at work on {}", w.of),
         ("read", _) => w.silent.as_ref().map_or_else(String::new, silent_words),
         ("datagrams", _) if w.of.is_empty() => format!(", {} for answers by UDP", waiting(w)),
-        ("datagrams", _) => format!(", {} for the answer by UDP of {}", waiting(w), w.of),
+        ("datagrams", _) => format!(", {} for the UDP answer from {}", waiting(w), w.of),
         ("no_datagrams", _) => {
             let of = if w.of.is_empty() {
                 String::new()

@@ -39,7 +39,7 @@ fn reader(h: &WakerHeld) -> String {
 fn held(h: &WakerHeld) -> (&'static str, &'static str) {
     match h.by {
         "rwnd" => ("could not send", "the peer's receive window"),
-        "recovery" => ("waited for what it had sent", "lost, until it was sent again"),
+        "recovery" => ("waited for what it had sent", "lost, until retransmitted"),
         _ => ("could not send", "its send buffer was full"),
     }
 }

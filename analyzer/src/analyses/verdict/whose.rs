@@ -22,11 +22,11 @@ fn stopped(g: &Group, l: &Lost) -> String {
     match each.as_slice() {
         [] => String::new(),
         [one] if g.reason == NO_ROUTE_IN => format!(", the route was gone once, for {one}"),
-        [one] => format!(", and for {one} none of them went on"),
+        [one] => format!(", and for {one} none of them got through"),
         all if g.reason == NO_ROUTE_IN => {
             format!(", the route was gone {} times, for {}", all.len(), listed(all))
         }
-        all => format!(", {} times none of them went on, for {}", all.len(), listed(all)),
+        all => format!(", {} times none of them got through, for {}", all.len(), listed(all)),
     }
 }
 
@@ -65,15 +65,15 @@ pub(super) fn whose(g: &Group) -> Option<String> {
         };
         let share = match l.came {
             _ if l.fragments.is_some() => fragments(l, g.reason == RULES),
-            Some(1) => ", the only one that came there".to_owned(),
-            Some(came) if came == l.count => format!(", all of the {came} that came there"),
-            Some(came) if l.count < g.count => format!(", {} of these, {came} such came there", l.count),
-            Some(came) => format!(", {} of the {came} that came there", l.count),
+            Some(1) => ", the only one seen there".to_owned(),
+            Some(came) if came == l.count => format!(", all of the {came} seen there"),
+            Some(came) if l.count < g.count => format!(", {} of these, of {came} seen there", l.count),
+            Some(came) => format!(", {} of the {came} seen there", l.count),
             None if l.count < g.count => format!(", {} of these", l.count),
             None => String::new(),
         };
         let every = l.every.filter(|_| l.fragments.is_none());
-        let every = every.map_or_else(String::new, |n| format!(", one in {n} exactly"));
+        let every = every.map_or_else(String::new, |n| format!(", exactly one in {n}"));
         let stopped = stopped(g, l);
         let rate = l
             .passed_bit_s
@@ -82,7 +82,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
                 let packets = l
                     .passed_packets_s
                     .map_or_else(String::new, |n| format!(" ({n:.0} packets/s)"));
-                format!(", while {}{packets} of them went on", rate(bits / 1e6))
+                format!(", while {}{packets} of them got through", rate(bits / 1e6))
             });
         let others = l.others.iter().map(|(task, n)| format!("{n} of {task}"));
         let others: Vec<String> = others.collect();
@@ -158,7 +158,7 @@ fn cut(g: &Group, c: &Cut) -> String {
     )
 }
 
-/// `all to 198.51.100.10, from 10.40.0.27 (24) and 10 other addresses, by the look-ups of their routes`
+/// `all to 198.51.100.10, from 10.40.0.27 (24) and 10 other addresses, by their route lookups`
 fn ends(g: &Group, e: &Ends) -> String {
     let of = |a: &Addresses| match a.others {
         0 => a.most.clone(),
@@ -197,7 +197,7 @@ fn ends(g: &Group, e: &Ends) -> String {
         )
     });
     format!(
-        "{which}to {}, from {}, by the look-ups of their routes{cut}{partly}",
+        "{which}to {}, from {}, by their route lookups{cut}{partly}",
         of(&e.to),
         of(&e.from)
     )

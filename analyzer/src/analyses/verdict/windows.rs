@@ -58,7 +58,7 @@ pub(super) fn window(t: &Transmit) -> Option<String> {
     (*by == "rwnd" && *share >= MOSTLY && full && at_most).then(|| {
         let why = why_small(f.max_wnd, s.reader);
         format!(
-            "{} was held {:.0} % of the time it was busy by the size of its peer's receive window: {} in flight of {}, so much each {}: {}; {why}",
+            "{} was held {:.0} % of the time it was busy by the size of its peer's receive window: {} in flight of {}, once every {}: {}; {why}",
             s.label,
             share * 100.0,
             size(f.bytes),

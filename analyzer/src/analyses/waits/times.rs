@@ -3,7 +3,7 @@
 use crate::stat::Distribution;
 
 /// What time in no stage is called.
-pub const UNTOLD: &str = "in no stage: no event tells more";
+pub const UNTOLD: &str = "unexplained: no event covers it";
 
 /// A stage and its times.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

@@ -151,9 +151,9 @@ impl Told {
             ));
         }
         let dropped = match dropped {
-            0 => "nothing was dropped in this host".to_owned(),
-            1 => "1 packet was dropped in this host".to_owned(),
-            n => format!("{n} packets were dropped in this host"),
+            0 => "nothing was dropped by this host".to_owned(),
+            1 => "1 packet was dropped by this host".to_owned(),
+            n => format!("{n} packets were dropped by this host"),
         };
         // A queue is what made the way longer than the same side's shortest.
         let queued = |d: &crate::stat::Distribution| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::stopped::{FEW, MANY};
 use crate::analyses::opens::{Fallback, fallbacks};
-use crate::analyses::verdict::{counted, duration};
+use crate::analyses::verdict::{duration, times};
 use crate::diff::sides::options::{Recording, seconds};
 use crate::diff::values::attempts::opening;
 use crate::reconstruct::opens::tables::OpenEnd;
@@ -112,7 +112,7 @@ fn words(to: &str, t: &Tried, worse: bool) -> Detour {
         "" => String::new(),
         dev => format!("; neighbour discovery on {dev} never had an address for it"),
     };
-    let times = counted(t.times, "time", "times");
+    let often = times(t.times);
     let came = [
         (t.times.saturating_sub(t.unreachable), "had no answer to a SYN"),
         (t.unreachable, "found no route"),
@@ -125,7 +125,7 @@ fn words(to: &str, t: &Tried, worse: bool) -> Detour {
     Detour {
         worse,
         sentence: format!(
-            "{when} {to} is tried first, which comes to nothing: {times} by {} ({}), until{waited} {} was taken (inferred){neighbour}.",
+            "{when} {to} is tried first, which comes to nothing: {often} by {} ({}), until{waited} {} was taken (inferred){neighbour}.",
             t.task,
             came.join(", "),
             t.then

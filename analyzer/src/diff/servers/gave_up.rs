@@ -1,4 +1,4 @@
-//! Requests that a program gives up by a time-out of its own on one side, where on the other it waited on: the time-out is another, and what it asks again is load for its servers.
+//! Requests that a program gives up by its own time-out on one side, where on the other it waited on: the time-out is another, and what it asks again is load for its servers.
 //!
 //! In: requests given up (`analyses::application::asked`), responses, what programs that serve ask of others. Out: a sentence. Not judged: that who waits has less of it is the
 //! answers' own, and these are compared. Must not be said of hedged requests, of what nobody wants any more, of few, of waits of all lengths, of one stall of a server
@@ -232,7 +232,7 @@ impl GaveUp {
         let (w, o) = (&self.with, &self.without);
         let wait = duration(self.timeout_ns);
         let mut out = format!(
-            "{when}, and not {other}, {task} {gives_up} requests to {named} after p50 {wait} without an answer (a time-out of its own, inferred: all alike), {} of {}",
+            "{when}, and not {other}, {task} {gives_up} requests to {named} after p50 {wait} without an answer (its own time-out, inferred: all alike), {} of {}",
             w.given.len(),
             w.all()
         );
@@ -272,7 +272,7 @@ impl GaveUp {
         }
         if w.later > 0 {
             out += &format!(
-                "; at least {} of those given up were answered later, when nobody waited any more",
+                "; at least {} of those given up were answered later, when nobody was still waiting",
                 w.later
             );
         }

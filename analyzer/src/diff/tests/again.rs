@@ -197,12 +197,12 @@ fn a_queue_that_became_a_policer_is_inferred() {
     assert_eq!((s.outcome, d.verdict.outcome), (Outcome::Better, Outcome::Worse));
     let told = &d.verdict.sentence;
     assert!(told.starts_with("Sent again to 10.77.2.1:5201: 11 -> "), "{told}");
-    let says = "before it waited in a queue on the way, after it waits less and is lost on the way (inferred: nothing was dropped in this host)";
+    let says = "before it waited in a queue on the way, after it waits less and is lost on the way (inferred: nothing was dropped by this host)";
     assert!(told.contains(says) && told.contains(", its round trip p50 "), "{told}");
     assert!(!told.contains("Round trips to"), "told twice: {told}");
     // And back: what is said of losses is of the side that had them.
     let back = of(&policer, &queue).verdict.sentence;
-    let says = "before it was lost on the way, after it waits in a queue there (inferred: nothing was dropped in this host before)";
+    let says = "before it was lost on the way, after it waits in a queue there (inferred: nothing was dropped by this host before)";
     assert!(back.contains(says), "{back}");
     // This host dropped as many: then nothing is inferred.
     let row = sawtooth()

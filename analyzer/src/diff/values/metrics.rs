@@ -100,7 +100,7 @@ impl Which {
             ("rx", "total") => Some("first event of a received unit to the end of its read"),
             ("rx", "rcvq") => Some("residence in the receive queue"),
             ("tx" | "tx_udp", "total") => Some("first event of what was sent to its last"),
-            (_, "unattributed") => Some("in no stage: no event tells more"),
+            (_, "unattributed") => Some("unexplained: no event covers it"),
             ("app", "response") => Some("answers, at the client: begin of the (last) send to the first byte readable"),
             ("app", "call") => Some("the same, and where it is the first on its connection the opening of that"),
             ("app", "connect") => Some("opening a connection, at the client: SYN sent to established"),

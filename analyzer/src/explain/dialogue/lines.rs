@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Line;
 use super::sends::{Sends, Sent};
 use crate::analyses::application::{Part, Parts, task};
-use crate::analyses::verdict::{counted, duration};
+use crate::analyses::verdict::{counted, duration, times};
 use crate::explain::{Id, Kind};
 use crate::facts::Facts;
 use crate::name::Name;
@@ -196,10 +196,10 @@ fn way(of: &[&TxRow]) -> Vec<String> {
     let dropped = of.iter().any(|t| t.end == TxEnd::Dropped);
     let mut said = vec![];
     if again > 0 {
-        said.push(format!("sent again {}", counted(again, "time", "times")));
+        said.push(format!("sent again {}", times(again)));
     }
     if dropped {
-        said.push("dropped in this host".to_owned());
+        said.push("dropped by this host".to_owned());
     } else if !acked {
         said.push("no acknowledgement seen".to_owned());
     }

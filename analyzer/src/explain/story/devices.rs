@@ -3,7 +3,7 @@
 use super::ledgers::most;
 use super::turns::by;
 use super::{Id, Kind, Pin, Story, places};
-use crate::analyses::verdict::{counted, duration};
+use crate::analyses::verdict::{counted, duration, times};
 use crate::explain::fields::Value;
 use crate::explain::rows::rows;
 use crate::explain::stages;
@@ -34,7 +34,7 @@ impl Story<'_, '_> {
         let queue = r.queue.map_or_else(String::new, |q| format!(", queue {q}"));
         let refused = match r.requeues {
             0 => String::new(),
-            n => format!("; the driver refused it {}", counted(n.into(), "time", "times")),
+            n => format!("; the driver refused it {}", times(n.into())),
         };
         self.summary = format!(
             "{bytes} over {}{queue}{qdisc}, {}: {}; {}confidence {}{refused}.",

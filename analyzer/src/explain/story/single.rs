@@ -158,7 +158,7 @@ impl Story<'_, '_> {
         };
         let lost = match (r.class, lost.first()) {
             (_, Some(at)) => format!(
-                "; what it sends again was lost in this host ({}: {})",
+                "; what it sends again was lost on this host ({}: {})",
                 Id::new(Kind::Drop, *at as u32),
                 f.drops.get(*at).map_or("", |d| d.why)
             ),

@@ -2,7 +2,7 @@
 
 use super::ledgers::most;
 use super::{Id, Kind, Story, places};
-use crate::analyses::verdict::{counted, duration};
+use crate::analyses::verdict::{counted, duration, times};
 use crate::explain::rows::rows;
 use crate::explain::stages;
 use crate::facts::SkbId;
@@ -101,7 +101,7 @@ impl Story<'_, '_> {
             r.end.word(),
             duration(r.total_ns),
             r.start.word(),
-            counted(r.retransmits.into(), "time", "times"),
+            times(r.retransmits.into()),
             most(&stages::transmit(r)),
             r.confidence.word()
         );

@@ -17,7 +17,7 @@
 //! What a poll waits for is in the program's memory: without the rest it is "perhaps".
 //! ```
 //! A copy is a datagram that no send call made, queued on a device right beside one of the same length, where both came to the same socket
-//! (nft `dup`, tc `mirred`); or the second complete packet of one send call that came there.
+//! (nft `dup`, tc `mirred`); or the second complete packet of one send call seen there.
 //!
 //! Before Linux 6.3 no event names a UDP socket: there it is a process' descriptor, known by what its calls queue and take (`untold`).
 //!

@@ -87,7 +87,7 @@ pub struct TurnRow {
     pub sends: u32,
     /// Their payload.
     pub bytes: u64,
-    /// Where all of them went to, by the look-ups of their routes; `None`: not told, or not all to the same.
+    /// Where all of them went to, by their route lookups; `None`: not told, or not all to the same.
     pub to: Option<SocketAddr>,
     /// When the first datagram arrived on the socket after the last send.
     pub ready_ns: Option<i64>,
@@ -220,7 +220,7 @@ pub static UDP_TURNS: TableDef<TurnRow> = TableDef {
             "destination",
             "",
             Str,
-            "address and port to which all of them went, by the look-ups of their routes; empty: not told, or not all to the same",
+            "address and port to which all of them went, by their route lookups; empty: not told, or not all to the same",
             |r, _| r.to.map_or(Cell::Null, |to| Cell::str(to.to_string()))
         ),
         col!(

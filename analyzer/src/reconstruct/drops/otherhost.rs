@@ -8,7 +8,7 @@
 //! life began where it was received ────────────────────────────────────────────> expected
 //! sent here ─┬ another skb of its length was queued, by the same CPU,
 //!            │  on another device while the bridge had this one, and is not freed so ──> expected (a copy)
-//!            ├ its TCP segment was sent again later ───────────────────────────────> lost (unclear on a device that only listens)
+//!            ├ its TCP segment was retransmitted later ───────────────────────────────> lost (unclear on a device that only listens)
 //!            ├ its TCP segment was acknowledged, and not sent again ───────────────> expected (another copy arrived)
 //!            └ else ─────────────────────────────────────────────────────────────────> unclear
 //! ```
@@ -45,11 +45,12 @@ const FROM_OUTSIDE: &str =
     "frame for another host that was first seen where it was received: the device is promiscuous or bridged";
 const COPY: &str = "copy of a frame for another host, made by a bridge; another copy went on";
 pub(super) const ARRIVED: &str = "a host of this recording sent it to another device's address; its segment was acknowledged and not sent again, so another copy arrived";
-pub(super) const LOST: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was sent again later";
+pub(super) const LOST: &str =
+    "a recorded host sent it, but it reached a device it was not addressed to; its segment was sent again later";
 /// That it was only seen by a device that listens.
 pub const TAPPED: &str = "a host of this recording sent it to another device's address; its segment was sent again later, but most such frames that this device saw arrived as another copy, as where it only listens (a mirror, a bridge of a program): where this one was lost is not known";
-const OPEN: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; its segment was neither acknowledged nor sent again in the recording";
-const NO_SEGMENT: &str = "a host of this recording sent it, and it came to a device that it was not addressed to; no copy is seen to go on, and nothing tells whether it was missed";
+const OPEN: &str = "a recorded host sent it, but it reached a device it was not addressed to; its segment was neither acknowledged nor sent again in the recording";
+const NO_SEGMENT: &str = "a recorded host sent it, but it reached a device it was not addressed to; no copy is seen to go on, and nothing tells whether it was missed";
 const NO_SENDER: &str = "frame for another host; who sent it is not recorded";
 
 /// What is known after the walk.

@@ -200,7 +200,7 @@ pub static DROPS: TableDef<DropRow> = TableDef {
             "way_passed_before",
             "count",
             U64,
-            "packets from way_from to way_to, of any port, whose route was looked up and that were not dropped in this host, before the first of them that was; empty as way_from, or more than 65,536 such pairs",
+            "packets from way_from to way_to, of any port, whose route was looked up and that were not dropped by this host, before the first of them that was; empty as way_from, or more than 65,536 such pairs",
             |r, _| r.way.and_then(|w| w.passed).map(|p| u64::from(p.0)).into()
         ),
         col!(

@@ -111,12 +111,12 @@ fn a_lost_packets_words_are_one_clause() {
     let of = |reason, place| in_words(reason, place, judge(Some(reason), Some(place), 0x0800, true).1);
     assert_eq!(of("IP_INHDR", "ip_forward"), "its TTL had run out");
     assert_eq!(of("TCP_CSUM", "tcp_v4_rcv"), "a wrong checksum: damaged on the way");
-    assert_eq!(of("NETFILTER_DROP", "nft_do_chain"), "a rule or policy of nftables");
+    assert_eq!(of("NETFILTER_DROP", "nft_do_chain"), "an nftables rule or policy");
     assert_eq!(of("PKT_TOO_BIG", "ip_forward"), "larger than the MTU of its next link");
     // Who dropped a message that a packet was too big is told with what it was.
     assert_eq!(
         in_words("NETFILTER_DROP", "nft_do_chain", MESSAGE),
-        "a rule or policy of nftables, the ICMP messages that a packet was too big"
+        "an nftables rule or policy, the ICMP packet-too-big messages"
     );
 }
 

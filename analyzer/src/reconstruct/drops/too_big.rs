@@ -48,13 +48,13 @@ const HANDLING_NS: i64 = 100_000;
 pub(super) const TOO_BIG: &str = "larger than the MTU of its next link";
 
 pub(super) const REPAIRED: &str = "larger than the MTU of its next link; path MTU discovery repaired it: an ICMP message made its sender send the segment again, and it was acknowledged";
-pub(super) const FILTERED: &str = "larger than the MTU of its next link: a path MTU black hole, the ICMP message for its sender was dropped in this host";
+pub(super) const FILTERED: &str = "larger than the MTU of its next link: a path MTU black hole, the ICMP message for its sender was dropped by this host";
 pub(super) const SILENT: &str =
     "larger than the MTU of its next link: a path MTU black hole, no ICMP message was made for its sender";
 pub(super) const UNHEARD: &str =
     "larger than the MTU of its next link: a path MTU black hole, its sender only sent it again as it was";
 pub(super) const STOPPED: &str =
-    "larger than the MTU of its next link, and the ICMP message for its sender was dropped in this host";
+    "larger than the MTU of its next link, and the ICMP message for its sender was dropped by this host";
 /// The message's own row.
 pub(super) const MESSAGE: &str =
     "the ICMP message that a packet was too big, which its sender needs for path MTU discovery";
@@ -113,7 +113,7 @@ pub(super) fn black_hole(why: &str) -> Option<&'static str> {
         STOPPED => Some("and the ICMP messages for the sender were dropped here too"),
         TUNNEL_HOLE => Some("a path MTU black hole: the sender never sent smaller"),
         TUNNEL => Some("made by a tunnel of packets too large for it"),
-        MESSAGE => Some("the ICMP messages that a packet was too big"),
+        MESSAGE => Some("the ICMP packet-too-big messages"),
         _ => None,
     }
 }

@@ -118,7 +118,7 @@ impl Stage {
             Stage::Preempted => "the softirq was preempted, or waited for a lock (PREEMPT_RT)",
             Stage::Backlog => "socket backlog: a task held the socket lock",
             Stage::OutOfOrder => {
-                "held by TCP until a missing segment came (out of order; or SO_RCVLOWAT, where no ACK tells which)"
+                "held by TCP behind a missing segment (out of order, or SO_RCVLOWAT where no ACK tells which)"
             }
             Stage::Ready => {
                 "transport protocol to socket readable; an ACK may be sent in here, and SO_RCVLOWAT waits for so many bytes"

@@ -194,7 +194,7 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_out_of_order_ns",
             OutOfOrder,
-            "held by TCP until a missing segment came (out of order; or SO_RCVLOWAT, where no ACK tells which: strong at most then)"
+            "held by TCP behind a missing segment (out of order, or SO_RCVLOWAT where no ACK tells which: strong at most then)"
         ),
         stage_col!(
             "stage_ready_ns",

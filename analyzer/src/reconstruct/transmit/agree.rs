@@ -48,7 +48,7 @@ impl Builder<'_, '_> {
         self.window = self.flow.segments.len();
     }
 
-    /// Packets of the window that a device refused in the sender's own call: `snd_nxt` stood still, and their bytes came again. A VLAN, a
+    /// Packets of the window that a device refused in the sender's own call: `snd_nxt` stalled, and their bytes came again. A VLAN, a
     /// bond or a macvlan returns what the device below it said (`vlan_dev_hard_start_xmit`); a tunnel or a bridge says all is well. Which it
     /// was the bytes tell.
     fn void_dropped(&mut self, from: u64, excess: u64) {

@@ -1,4 +1,4 @@
-//! `tcp:tcp_retransmit_skb`: A segment was sent again: `__tcp_retransmit_skb` (net/ipv4/tcp_output.c), after the
+//! `tcp:tcp_retransmit_skb`: A segment was retransmitted: `__tcp_retransmit_skb` (net/ipv4/tcp_output.c), after the
 //! transmit. Since 4.15; `state` 5.1, `family` about 5.12, `err` 6.17.
 //!
 //! Traps: before 6.17 only successes fire, since then failures too: count `err` 0 only. It names the write-queue

@@ -1,4 +1,4 @@
-//! `tcp:tcp_retransmit_synack`: A SYN-ACK was sent again: `tcp_rtx_synack` (net/ipv4/tcp_output.c). Since 4.15;
+//! `tcp:tcp_retransmit_synack`: A SYN-ACK was retransmitted: `tcp_rtx_synack` (net/ipv4/tcp_output.c). Since 4.15;
 //! `family` about 5.12.
 
 use crate::tracepoints::{Raw, tracepoint};

@@ -41,7 +41,7 @@ pub fn section(input: &Input<'_>) -> Section {
 fn lead(found: &Application) -> Text {
     let turning = found.connections.iter().filter(|c| c.in_turns).count() as u64;
     Text::from(format!(
-        "{} spoke in requests and answers{}; {} sent and received at once, {} never took turns.",
+        "{} had a request-response pattern{}; {} sent and received at once, {} never took turns.",
         counted(turning, "TCP socket"),
         match found.others {
             0 => "",

@@ -68,7 +68,7 @@ fn who_waited_for_whom_and_what_is_not_known() {
     });
     assert_eq!(
         section.lead.as_str(),
-        "1 TCP socket spoke in requests and answers; 1 sent and received at once, 4 never took turns."
+        "1 TCP socket had a request-response pattern; 1 sent and received at once, 4 never took turns."
     );
     let tables = tables(&section);
     let row = |nth: usize| &tables[0].rows[nth];

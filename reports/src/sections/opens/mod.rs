@@ -36,7 +36,7 @@ pub fn section(input: &Input<'_>) -> Section {
 fn lead(found: &Opens) -> Text {
     let again = match found.delayed {
         0 => String::new(),
-        n => format!(" ({} only when a SYN was sent again)", format::count(n)),
+        n => format!(" ({} only when a SYN was retransmitted)", format::count(n)),
     };
     Text::from(format!(
         "{} of this host to open a TCP connection; {} stood{again}.",

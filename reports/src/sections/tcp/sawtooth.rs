@@ -74,8 +74,8 @@ fn note(data: &Sawtooth, connection: Option<&Connection>) -> Text {
         parts.extend(connection.bytes_out.map(|n| format!("{} sent", format::bytes(n))));
         let calls = connection.retransmits.map(|n| counted(n, "call"));
         parts.extend(calls.map(|calls| match connection.retransmit_segments {
-            Some(n) => format!("{} sent again by {calls}", counted(n, "segment")),
-            None => format!("sent again by {calls}, segments not known"),
+            Some(n) => format!("{} retransmitted by {calls}", counted(n, "segment")),
+            None => format!("retransmitted by {calls}, segments not known"),
         }));
     }
     parts.push(format!("{} samples", format::count(data.samples)));

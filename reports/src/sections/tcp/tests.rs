@@ -114,7 +114,7 @@ fn every_connection_is_in_the_table_with_its_classes() {
     assert_eq!(row[9], Cell::Ns(20_000_000), "smallest srtt");
     assert_eq!(
         section.lead.as_str(),
-        "1 socket; 5 TCP segments were sent again by 3 calls (calls: 2 fast, 1 rto); the class of 3 of these calls is certain or strong."
+        "1 socket; 5 TCP segments were retransmitted by 3 calls (calls: 2 fast, 1 rto); the class of 3 of these calls is certain or strong."
     );
 }
 

@@ -82,7 +82,7 @@ pub fn silent(found: Option<&WentSilent>) -> Option<Block> {
         n => format!(" There are {} more such addresses.", format::count(n)),
     };
     let note = format!(
-        "Of packets that are passed on, by the look-ups of their routes: {} of addresses without an answer from {:.3} s on, {} at least; {} had answers since.{routes}{others}",
+        "Of packets that are passed on, by their route lookups: {} of addresses without an answer from {:.3} s on, {} at least; {} had answers since.{routes}{others}",
         counted(w.pairs, "pair"),
         w.since_ns as f64 / 1e9,
         counted(w.packets, "packet"),

@@ -130,7 +130,7 @@ fn excluded(transmit: &Transmit) -> String {
         .saturating_sub(transmit.dropped);
     let cut: Vec<String> = [
         (transmit.open, "not acknowledged when the recording ended"),
-        (transmit.dropped, "dropped in this host and not acknowledged"),
+        (transmit.dropped, "dropped by this host and not acknowledged"),
         (elsewhere, "given to the device, with no ACK seen"),
     ]
     .into_iter()

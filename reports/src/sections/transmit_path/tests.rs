@@ -78,7 +78,7 @@ fn what_is_in_no_percentile_is_counted_with_its_reason() {
     );
     assert_eq!(
         said[1],
-        "Left out of every percentile and share, because their whole time is not known: 25 not acknowledged when the recording ended, 5 dropped in this host and not acknowledged. 10 more have weak or unknown links: only in what is said “of all”."
+        "Left out of every percentile and share, because their whole time is not known: 25 not acknowledged when the recording ended, 5 dropped by this host and not acknowledged. 10 more have weak or unknown links: only in what is said “of all”."
     );
 }
 

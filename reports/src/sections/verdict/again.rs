@@ -55,14 +55,25 @@ fn said(clause: &str, headlines: &[&str]) -> bool {
     clause.chars().count() >= SHORT && headlines.iter().any(|h| has(h, clause) || has(h, &small))
 }
 
-/// Whole words.
+/// Words that say nothing without the next one.
+const OPEN: [&str; 16] = [
+    "a", "an", "at", "by", "for", "from", "in", "it", "of", "on", "p50", "the", "to", "took", "was", "were",
+];
+
+/// Whole words, the last neither a number, whose unit follows, nor one that needs another.
 fn first_words(clause: &str) -> &str {
     let end = clause.char_indices().nth(NAMED).map_or(clause.len(), |(at, _)| at);
     let cut = clause.get(..end).unwrap_or(clause);
-    cut.rfind(' ')
-        .and_then(|at| cut.get(..at))
-        .unwrap_or(cut)
-        .trim_end_matches([',', ':', '('])
+    let mut few = cut.rfind(' ').and_then(|at| cut.get(..at)).unwrap_or(cut);
+    while let Some((before, last)) = few.rsplit_once(' ') {
+        let number = last.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let open = OPEN.contains(&last) || number || last.ends_with(':');
+        if !open || before.is_empty() {
+            break;
+        }
+        few = before;
+    }
+    few.trim_end_matches([',', ':', '('])
 }
 
 #[cfg(test)]
@@ -74,7 +85,7 @@ mod tests {
         let long = "answers of 10.0.0.1:80 took p50 120 ms, all of it in the server: waiting for another thread, woken by threads named python3";
         let head = format!("a; {long}");
         let sentence = format!("Requests took p50 1 ms. A{}; 3 more.", &long[1..]);
-        let expected = "Requests took p50 1 ms; Answers of 10.0.0.1:80 took p50 120 ms, all of it in … (above); 3 more";
+        let expected = "Requests took p50 1 ms; Answers of 10.0.0.1:80 took p50 120 ms, all … (above); 3 more";
         assert_eq!(in_few(&sentence, &[&head]), expected);
         // Another number.
         let other = format!("Requests took p50 1 ms. 1 of {}.", &long[11..]);
@@ -92,6 +103,23 @@ mod tests {
             in_few("10 packets were lost.", &["10 packets were lost"]),
             "10 packets were lost."
         );
+    }
+
+    #[test]
+    fn no_number_stands_without_its_unit() {
+        for (clause, few) in [
+            (
+                "215 of 1456 answers of 10.9.2.100:7437 took p50 4.15 ms, all at once",
+                "215 of 1456 answers of 10.9.2.100:7437",
+            ),
+            (
+                "14 packets were dropped by this host, first of them: 7 for no reason",
+                "14 packets were dropped by this host, first",
+            ),
+            ("7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7 7", "7"),
+        ] {
+            assert_eq!(first_words(clause), few);
+        }
     }
 
     #[test]

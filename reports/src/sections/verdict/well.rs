@@ -22,8 +22,10 @@ pub fn well(answers: &Answers) -> Option<String> {
         .iter()
         .any(|line| line.subject == "opens" && line.tone == Tone::Notice && !line.minor);
     let unheard = !udp.in_vain.is_empty() || !udp.lost.is_empty() || !udp.alone.is_empty();
+    // Nor is it said above attempts whose SYNs this host dropped, though no answer is known to have waited.
+    let shut = o.failed.iter().any(|f| f.shut.is_some());
     let silent = a.silence.is_some() || a.half_open.is_some() || a.gone_idle.is_some();
-    if missed || unheard || silent || !a.unanswered.is_empty() || !a.given_up.is_empty() {
+    if missed || unheard || shut || silent || !a.unanswered.is_empty() || !a.given_up.is_empty() {
         return None;
     }
     let answered = a.awaited.as_ref().map_or(0, |c| c.response.n);
@@ -34,7 +36,7 @@ pub fn well(answers: &Answers) -> Option<String> {
     let said: Vec<String> = said.into_iter().flatten().collect();
     (!said.is_empty()).then(|| {
         format!(
-            "Nothing is known to have failed that anybody waited for ({})",
+            "Nothing that anyone waited for is known to have failed ({})",
             said.join(", ")
         )
     })

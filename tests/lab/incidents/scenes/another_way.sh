@@ -1,8 +1,8 @@
-# ticket: At 10.9.1.2 everything to 10.9.2.2:7413 stood still for two seconds, and went on by itself; no log says why.
+# ticket: At 10.9.1.2 everything to 10.9.2.2:7413 stalled for two seconds, and went on by itself; no log says why.
 # planted: For 1.8 s the router has a route to 10.9.2.2 by a device (tun1) behind which nobody is.
 # first: tun1
 # first: another way
-# first: sent again
+# first: sent again | retransmitted
 plant() {
     path 60000 tun1
     serve server echo 7413

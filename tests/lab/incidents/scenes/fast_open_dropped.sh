@@ -2,7 +2,7 @@
 # planted: The library uses TCP Fast Open; a rule of the router drops SYNs that carry data, and after 1 s the kernel sends a SYN without any.
 # first: Fast Open
 # first: 10.9.2.2:7434
-# first: a rule or policy of nftables | NETFILTER_DROP
+# first: an nftables rule or policy | NETFILTER_DROP
 plant() {
     server sysctl -qw net.ipv4.tcp_fastopen=3
     client sysctl -qw net.ipv4.tcp_fastopen=1

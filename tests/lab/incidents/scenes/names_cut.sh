@@ -2,7 +2,7 @@
 # planted: Answers for one name in four do not fit into a datagram any more, and are asked for again by TCP, whose port 53 a rule at the router drops.
 # first: 10.9.2.2:53
 # first: right behind an answer by UDP
-# first: a rule or policy of nftables
+# first: an nftables rule or policy
 plant() {
     serve server datagrams 53 answer=60
     serve server echo 53

@@ -1,6 +1,6 @@
-# ticket: The provider admits an outage of one second. Our upload to 10.9.2.2:7336 stood still for two. Is he lying?
+# ticket: The provider admits an outage of one second. Our upload to 10.9.2.2:7336 stalled for two. Is he lying?
 # planted: For 1.05 s rules at the router drop both directions; TCP's timer, doubled meanwhile, fires late.
-# first: a rule or policy of nftables
+# first: an nftables rule or policy
 # first: all from
 plant() {
     delay 10

@@ -1,4 +1,4 @@
-# ticket: The provider admits an outage of one second; the upload to 10.9.2.2:7231 stood still for two.
+# ticket: The provider admits an outage of one second; the upload to 10.9.2.2:7231 stalled for two.
 # planted: Rules at the router drop everything for 1.05 s, 1.8 s after the traffic began; the sender's timer, doubled each time, runs on after that.
 # first: retransmission timer | backoff | backed off
 # page: NETFILTER_DROP

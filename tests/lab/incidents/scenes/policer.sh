@@ -2,7 +2,7 @@
 # planted: The router polices that port to 1 Mbyte/s, and drops what is above.
 # first: NETFILTER_DROP
 # first: 10.9.2.2:7106
-# first: of them went on
+# first: of them got through
 plant() {
     iperf_server 7106
     rule tcp dport 7106 limit rate over 1 mbytes/second burst 24 kbytes counter drop

@@ -2,7 +2,7 @@
 # planted: The bridge's port rs is down from 1 to 4.4 s. Meanwhile the segments are flooded to 10.9.9.3; then the client's doubled retransmission timer is waited for.
 # first: rs
 # first: carrier
-# page: stood still
+# page: stalled
 # page: retransmission timer
 plant() {
     third

@@ -2,7 +2,7 @@
 # planted: Meanwhile 10.9.1.1 sent by way of 10.9.1.254, whose filter forgot these calls, and told 10.9.1.2 to do so by itself (ICMP redirect), which keeps to it for minutes.
 # first: redirect
 # first: 10.9.2.2:7435
-# page: a rule or policy of nftables | NETFILTER_DROP
+# page: an nftables rule or policy | NETFILTER_DROP
 plant() {
     third
     # One LAN of the client, the router and the second gateway, and the spare line of that one to the server, which its filter does not let through.

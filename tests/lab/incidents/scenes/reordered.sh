@@ -1,6 +1,6 @@
 # ticket: Uploads to 10.9.2.2:7209 are slower than on the old line, and `ss` shows retransmissions, but nobody drops.
 # planted: Packets go by turns over two paths, of 10 and 20 ms: what is sent again had arrived.
-# first: sent again
+# first: sent again | retransmitted
 # page: DSACK | had already
 plant() {
     client ethtool -K c0 tso off gso off

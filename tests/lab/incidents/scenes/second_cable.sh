@@ -1,4 +1,4 @@
-# ticket: For three seconds everything in 10.9.9.0/24 stood still, 10.9.9.1 to 10.9.9.2 and everybody else, and then came back by itself.
+# ticket: For three seconds everything in 10.9.9.0/24 stalled, 10.9.9.1 to 10.9.9.2 and everybody else, and then came back by itself.
 # planted: A second cable, up2a to up2b, lies between two bridges without a spanning tree from 2.5 s to 5.5 s; a host announces itself by broadcast four times a second.
 # first: a loop of bridges
 # first: up2

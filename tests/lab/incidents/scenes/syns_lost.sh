@@ -1,6 +1,6 @@
 # ticket: Some connections to 10.9.2.2:7105 take a second or more to open.
 # planted: A rule at the router's rc drops each third SYN to that port.
-# first: SYN was sent again | given up
+# first: SYN was retransmitted | given up
 # first: NETFILTER_DROP
 # page: SYN
 plant() {

@@ -114,7 +114,7 @@ fn a_time_out_of_the_client_leads() {
     assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));
     assert_eq!(
         line.headline,
-        "from 2.0 s on checkout gave up all 40 requests to 10.0.0.2:80 without an answer, closing their connections after p50 250.39 ms (a time-out of its own, inferred: all alike); 10 of them were answered later, when nobody waited any more"
+        "from 2.0 s on checkout gave up all 40 requests to 10.0.0.2:80 without an answer, closing their connections after p50 250.39 ms (its own time-out, inferred: all alike); 10 of them were answered later, when nobody was still waiting"
     );
     assert!(
         line.sentence.starts_with("From 2.0 s on checkout gave up"),
@@ -141,7 +141,7 @@ fn threads_that_ended_with_their_requests_are_told() {
         lines.into_iter().find(|l| l.subject == "application").unwrap().headline
     };
     assert_eq!(found(&f)[0].ended, Some(40));
-    let all = "(a time-out of its own, inferred: all alike), and the threads that had asked ended then (exit or kill)";
+    let all = "(its own time-out, inferred: all alike), and the threads that had asked ended then (exit or kill)";
     assert!(lead(&f).contains(all), "{}", lead(&f));
     // Those that ended later, or before, did not with them.
     f.ended = Ended::told();

@@ -66,7 +66,7 @@ fn found(f: &Facts) -> Option<HalfOpen> {
     answer(f).findings().and_then(|a| a.half_open.clone())
 }
 
-/// Where the last that one sent was dropped in this host that is why nothing came.
+/// Where the last that one sent was dropped by this host that is why nothing came.
 #[test]
 fn what_was_dropped_here_is_no_sign_of_a_peer_that_is_gone() {
     let dropped = |ms: i64| {

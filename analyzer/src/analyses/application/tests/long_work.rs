@@ -75,7 +75,7 @@ fn a_clients_long_requests_are_named() {
     assert!(w.share > 0.99 && w.running > 0.99);
     assert_eq!(
         crate::analyses::verdict::long_work(&w),
-        ", 100 % of it 6 requests of 10.0.0.2 (p50 240.00 ms each, in 100 % of which it ran, one each 1.000 s, on connections with 33 bytes a request)"
+        ", 100 % of it 6 requests of 10.0.0.2 (p50 240.00 ms each, in 100 % of which it ran, one every 1.000 s, on connections with 33 bytes a request)"
     );
 }
 

@@ -48,7 +48,7 @@ fn a_second_between_two_parts_is_told() {
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
     assert_eq!(line.tone, Tone::Notice, "{}", line.sentence);
-    let says = "10 of 12 requests of curl to 10.0.0.2:80 were sent in parts, p50 1.001 s from one to the next (all alike: a time-out of its own, inferred), while it slept in poll and nothing came, as one waits for \"100 Continue\" that does not come; the answer came p50 5.00 ms after the last part";
+    let says = "10 of 12 requests of curl to 10.0.0.2:80 were sent in parts, p50 1.001 s from one to the next (all alike: its own time-out, inferred), while it slept in poll and nothing came, as one waits for \"100 Continue\" that does not come; the answer came p50 5.00 ms after the last part";
     assert!(line.headline.contains(says), "{}", line.headline);
 }
 

@@ -72,7 +72,7 @@ fn one_host_is_silent_and_another_is_not() {
     assert_eq!(found(&f), Some(expect));
     let line = crate::analyses::answer(&f).verdict;
     let line = line.iter().find(|l| l.subject == "application").unwrap();
-    let said = "no TCP segment came from 10.0.0.2 after 1.900 s, for 3.100 s, while 10.0.0.3 was heard until the end; 3 segments and SYNs and 3 repetitions were sent to it meanwhile: none of these is known to have been dropped in this host, so they, or what answers them, were lost silently beyond it";
+    let said = "no TCP segment came from 10.0.0.2 after 1.900 s, for 3.100 s, while 10.0.0.3 was heard until the end; 3 segments and SYNs and 3 repetitions were sent to it meanwhile: none of these is known to have been dropped by this host, so they, or what answers them, were lost silently beyond it";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Bad, said));
 }
 

@@ -95,7 +95,7 @@ fn where_no_other_is_answered_either_nothing_is_said() {
     assert!(!told(&f).1.contains("None of"));
 }
 
-/// Wrong where the questions themselves were dropped in this host.
+/// Wrong where the questions themselves were dropped by this host.
 #[test]
 fn questions_that_were_dropped_are_wrong() {
     use crate::facts::SkbId;
@@ -114,7 +114,7 @@ fn questions_that_were_dropped_are_wrong() {
         let (tone, text) = told(&f);
         (
             tone,
-            text.contains(&format!("{dropped} of its 10 questions were dropped in this host")),
+            text.contains(&format!("{dropped} of its 10 questions were dropped by this host")),
         )
     };
     assert_eq!([of(9), of(8)], [(Tone::Bad, true), (Tone::Notice, true)]);

@@ -124,7 +124,7 @@ fn a_call_ends_a_chain() {
 fn a_server_that_looks_up_a_name_waits_for_that() {
     let f = facts();
     let said = line(&answer(&f), "application").sentence;
-    assert!(said.contains("waiting for the answer by UDP of 10.84.1.2:53"), "{said}");
+    assert!(said.contains("waiting for the UDP answer from 10.84.1.2:53"), "{said}");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn late_answers_are_told_with_where_they_were_late() {
     };
     let l = late(far);
     assert_eq!(l.tone, Tone::Notice);
-    let says = "answers by UDP of 10.84.1.2:53 to python3 came p50 112.";
+    let says = "UDP answers from 10.84.1.2:53 to python3 came p50 112.";
     assert!(l.headline.starts_with(says), "{}", l.headline);
     assert!(!l.headline.contains("of that"), "{}", l.headline);
     // A few only.
@@ -162,7 +162,7 @@ fn late_answers_are_told_with_where_they_were_late() {
         }
     };
     let l = late(few);
-    let says = "4 of 60 answers by UDP of 10.84.1.2:53 to python3 came 100.00 ms or longer after the question (p50 12.";
+    let says = "4 of 60 UDP answers from 10.84.1.2:53 to python3 came 100.00 ms or longer after the question (p50 12.";
     assert!(l.headline.starts_with(says), "{}", l.headline);
 }
 

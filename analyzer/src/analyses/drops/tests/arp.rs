@@ -43,7 +43,7 @@ fn facts(protocol: u16) -> Facts {
     for n in 0..7 {
         let mut row = drop_row((2 + n) * S, 12, 0x10, Some(false));
         row.protocol = protocol;
-        row.why = "a rule or policy of nftables";
+        row.why = "an nftables rule or policy";
         f.drops.push(row);
     }
     for (last, waiting) in [(53, 20), (11, 1)] {
@@ -107,7 +107,7 @@ fn arp_alone_and_neighbours_alone_are_no_cause() {
     let mut f = facts(0x806);
     for n in 0..20 {
         let mut row = drop_row(2 * S + n, 12, 0x10, Some(false));
-        row.why = "a rule or policy of nftables";
+        row.why = "an nftables rule or policy";
         f.drops.push(row);
     }
     f.drops.sort_by_key(|d| d.time_ns);

@@ -52,7 +52,7 @@ impl Bridge {
             self.0.drops.push(DropRow {
                 skb_id: Some(id),
                 dev: Name::new(dev.as_bytes()),
-                why: "a rule or policy of nftables",
+                why: "an nftables rule or policy",
                 ..drop_row(at * MS + 3, RULE, 0x10, Some(false))
             });
         }
@@ -94,7 +94,7 @@ fn what_was_passed_on_is_dropped_from_a_time_on() {
         .into_iter()
         .find(|l| l.subject == "drops")
         .unwrap();
-    let says = "600 packets were dropped in this host for NETFILTER_DROP at nft_do_chain (a rule or policy of nftables) on tap0 and up: all that came by tap0 and up to be passed on from 4.000 s on (800 went on before), as where a rule or policy was set then (inferred)";
+    let says = "600 packets were dropped by this host for NETFILTER_DROP at nft_do_chain (an nftables rule or policy) on tap0 and up: all that came by tap0 and up to be passed on from 4.000 s on (800 went on before), as where a rule or policy was set then (inferred)";
     assert!(
         line.sentence.starts_with(says) && line.tone == Tone::Bad && line.names_cause,
         "{line:?}"

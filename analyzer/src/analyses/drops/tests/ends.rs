@@ -58,7 +58,7 @@ fn half_of_them_tell() {
         lines.iter().find(|l| l.subject == "drops").unwrap().sentence.clone()
     };
     let all = said(&facts(10, 60));
-    let says = "all to 192.0.2.1, from 10.0.0.2 (4) and 2 other addresses, by the look-ups of their routes";
+    let says = "all to 192.0.2.1, from 10.0.0.2 (4) and 2 other addresses, by their route lookups";
     assert!(all.contains(says), "{all}");
     let some = said(&facts(5, 60));
     assert!(

@@ -1,4 +1,4 @@
-//! What changed in the recording.
+//! What changed while recording.
 
 use netmortem_formats::capture::SnapshotWhen::{End, Start};
 
@@ -208,7 +208,7 @@ fn a_host_that_no_longer_forwards_is_told() {
     };
     assert_eq!((two(true).is_some(), two(false)), (true, None));
     assert_eq!(found(&with(&|f| f.forwards.clear())), None);
-    let ruled = |f: &mut Facts| f.drops.iter_mut().for_each(|d| d.why = "a rule or policy of nftables");
+    let ruled = |f: &mut Facts| f.drops.iter_mut().for_each(|d| d.why = "an nftables rule or policy");
     assert_eq!(found(&with(&ruled)), None);
 }
 
@@ -224,7 +224,7 @@ fn what_else_was_changed_has_a_line_of_its_own() {
     }];
     let lines = crate::analyses::answer(&f).verdict;
     let last = lines.last().unwrap();
-    let says = "settings were changed in the recording: net.ipv4.tcp_sack from 1 to 0 (network namespace 7)";
+    let says = "settings were changed while recording: net.ipv4.tcp_sack from 1 to 0 (network namespace 7)";
     assert_eq!(
         (last.subject, last.tone, last.headline.as_str()),
         ("settings", Tone::Notice, says)

@@ -23,7 +23,7 @@ fn facts() -> Facts {
     f.connections.push(row);
     for n in 0..80 {
         let mut row = drop_row(n * S / 10, 12, 0x10, Some(false));
-        row.why = "a rule or policy of nftables";
+        row.why = "an nftables rule or policy";
         row.owner = Some(Owner {
             connection: Some(ConnectionId(0)),
             carries: Carries::Data,

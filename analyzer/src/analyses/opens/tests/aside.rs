@@ -51,7 +51,7 @@ fn what_goes_well_beside_them_is_told() {
     let pool = facts(3, &[(8, 8080); 3]);
     assert_eq!(of(&pool), Some(Aside::Pool("10.0.0.8:8080".into())));
     let (_, line) = told(&pool);
-    let says = "3 attempts to connect to 10.0.0.9:8080 by nessusd/42 had no answer and were given up, after 2.000 s the longest, while it works by 10.0.0.8:8080 (inferred)";
+    let says = "3 attempts to connect to 10.0.0.9:8080 by nessusd/42 had no answer and were given up after 2.000 s at most, while it works by 10.0.0.8:8080 (inferred)";
     assert_eq!((line.tone, line.headline.as_str()), (Tone::Notice, says));
     // Seldom by that one: a few attempts; many ends that are tried, and this one at most in a quarter of the attempts.
     assert_eq!(of(&facts(3, &[(8, 8080); 2])), Some(Aside::Few(3)));
@@ -116,7 +116,7 @@ fn what_somebody_may_miss_is_wrong() {
         told(&there)
             .1
             .headline
-            .ends_with(", after 2.000 s the longest, though a socket listens there")
+            .ends_with(" after 2.000 s at most, though a socket listens there")
     );
     there.opens.truncate(2);
     assert_eq!(of(&there), Some(Aside::Few(2)));

@@ -40,7 +40,7 @@ pub(super) fn facts() -> Facts {
 fn a_server_that_is_checked_and_down_is_worth_a_look() {
     let (o, line) = told(&facts());
     assert_eq!(o.failed[0].check_ns, Some(S));
-    let says = "6 attempts to connect to 10.0.0.2:8080 by nessusd/42 had no answer and were given up, after 200.00 ms the longest, one each 1.000 s, as a check";
+    let says = "6 attempts to connect to 10.0.0.2:8080 by nessusd/42 had no answer and were given up after 200.00 ms at most, one every 1.000 s, as a check";
     assert_eq!(line.tone, Tone::Notice, "{}", line.headline);
     assert!(line.headline.starts_with(says), "{}", line.headline);
 }

@@ -18,7 +18,7 @@ fn dropped(f: &mut Facts, connection: u32, dev: &str, carries: Carries) {
     f.drops.push(DropRow {
         location: 1,
         dev: Name::new(dev.as_bytes()),
-        why: "a rule or policy of nftables",
+        why: "an nftables rule or policy",
         owner: Some(Owner {
             connection: Some(ConnectionId(connection)),
             carries,
@@ -60,7 +60,7 @@ fn where_all_syns_were_dropped_is_told() {
     else {
         panic!()
     };
-    assert_eq!((syns, attempts, why.as_str()), (6, 3, "a rule or policy of nftables"));
+    assert_eq!((syns, attempts, why.as_str()), (6, 3, "an nftables rule or policy"));
     assert!(place.ends_with(" on br0"), "{place}");
     // None of that address gets through since, and others do.
     let mut f = facts(3, &[]);
@@ -115,7 +115,7 @@ fn where_all_syns_were_dropped_is_told() {
         (
             met,
             line.headline
-                .contains(": 9 SYNs of 9 of them were dropped in this host for "),
+                .contains(": 9 SYNs of 9 of them were dropped by this host for "),
         )
     };
     assert_eq!([nearly(10, 9), nearly(10, 8)], [(Some(9), true), (None, false)]);

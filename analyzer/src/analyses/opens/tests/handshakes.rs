@@ -65,7 +65,7 @@ fn opened(server: u64, again: bool) -> Script {
 #[test]
 fn a_connection_that_stands_late_at_the_server() {
     let mut f = opened(1_002, true).facts();
-    let of = "1 connection to 10.0.0.2:443 was open at the client for p50 1.000 s, max 1.000 s before the server's socket was (1 SYN-ACK was sent again): ";
+    let of = "1 connection to 10.0.0.2:443 was open at the client for p50 1.000 s, max 1.000 s before the server's socket was (1 SYN-ACK was retransmitted): ";
     let l = line(&f);
     assert_eq!((l.tone, l.names_cause), (Tone::Notice, true));
     assert_eq!(
@@ -111,8 +111,8 @@ fn half_open_connections_that_fill_a_queue() {
     assert_eq!((l.tone, l.names_cause), (Tone::Bad, true));
     assert_eq!(
         l.headline,
-        "99 SYNs were refused at a listening socket though no accept queue was full, the queue of half-open connections was (10.0.0.2:443): \
-         16 SYN-ACKs were sent again, to 8 addresses that never answered (10.0.0.x)"
+        "99 SYNs were refused at a listening socket because the queue of half-open connections was full, not the accept queue (10.0.0.2:443): \
+         16 SYN-ACKs were retransmitted, to 8 addresses that never answered (10.0.0.x)"
     );
     // Its reason stands there, and not a second time where drops are told.
     let answers = crate::analyses::answer(&f);
@@ -138,7 +138,7 @@ fn syns_that_time_wait_refused() {
     SOCK.state(&mut s, 1_002 * MS, 0, TASK, 2, 1);
     s.ev(1_002 * MS + 10, 0, TASK, "syscalls:sys_exit_connect", &[("ret", N(0))]);
     let mut f = s.facts();
-    let slow = "connections took up to 1.001 s to open, all of them only when a SYN was sent again";
+    let slow = "connections took up to 1.001 s to open, all of them only when a SYN was retransmitted";
     assert_eq!((line(&f).headline.as_str(), line(&f).names_cause), (slow, false));
     f.counters = vec![counter("TcpExtPAWSTimewait", 3)];
     let l = line(&f);

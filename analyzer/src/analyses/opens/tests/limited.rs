@@ -93,7 +93,7 @@ fn a_source_that_has_as_many_as_a_rule_lets_it_is_told() {
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.into_iter().find(|l| l.subject == "opens").unwrap();
     assert_eq!(line.tone, Tone::Bad, "{}", line.headline);
-    let says = "16 SYNs of 10.0.0.2 to 10.0.0.1:9200 were dropped in this host for NETFILTER_DROP at ";
+    let says = "16 SYNs of 10.0.0.2 to 10.0.0.1:9200 were dropped by this host for NETFILTER_DROP at ";
     assert!(line.headline.contains(says), "{}", line.headline);
     let says = "60 connections of 10.0.0.2 stood there then (59 of reindex), and fewer when others of it opened at once: a limit of connections per source (inferred)";
     assert!(line.sentence.contains(says), "{}", line.sentence);

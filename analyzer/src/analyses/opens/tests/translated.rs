@@ -84,7 +84,7 @@ fn answered_by(port: u16, at: i64, used_again: bool) -> Line {
 fn an_answer_that_was_not_translated_back_is_told() {
     let l = answered_by(80, MS, false);
     assert_eq!(l.tone, Tone::Bad);
-    let said = "4 attempts to connect to 10.0.0.9:80 by front/7 had no answer and were given up, after 1.500 s the longest, 3 of them answered \
+    let said = "4 attempts to connect to 10.0.0.9:80 by front/7 had no answer and were given up after 1.500 s at most, 3 of them answered \
                 from 10.0.0.5:80, which no socket here had asked, so that this host itself refused the answer by a RST: an address translation \
                 (NAT) that was not undone on the way back (inferred)";
     assert_eq!(l.headline, said);

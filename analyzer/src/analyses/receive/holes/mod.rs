@@ -45,9 +45,9 @@ pub struct Holes {
     pub lost_p50_ns: Option<i64>,
     /// Time in which there was such a hole, ns.
     pub lost_ns: i64,
-    /// Packets of this connection that were dropped in this host.
+    /// Packets of this connection that were dropped by this host.
     pub dropped: u64,
-    /// Packets that were dropped in this host, by its events or the counters of its devices, of which it is not known whose they were;
+    /// Packets that were dropped by this host, by its events or the counters of its devices, of which it is not known whose they were;
     /// `None`: drops were not recorded.
     pub dropped_unknown: Option<u64>,
     /// Holes that were filled sooner.
@@ -106,7 +106,7 @@ fn round_trips(facts: &Facts) -> BTreeMap<IpAddr, i64> {
     by
 }
 
-/// Packets lost in this host by connection, and those of which nothing tells whose they were.
+/// Packets lost on this host by connection, and those of which nothing tells whose they were.
 fn dropped_here(facts: &Facts) -> (FxHashMap<ConnectionId, u64>, Option<u64>) {
     let mut by: FxHashMap<ConnectionId, u64> = FxHashMap::default();
     let mut unknown = 0u64;

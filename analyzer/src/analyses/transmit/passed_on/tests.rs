@@ -35,7 +35,7 @@ fn said(f: &Facts) -> (Tone, String) {
 #[test]
 fn who_only_forwards_is_told_that_nothing_tells() {
     let (tone, words) = said(&facts(100));
-    let says = "; 100 packets were only passed on for others: how those fared no event of this host tells, but what it drops and what waits in its queues";
+    let says = "; 100 packets were only passed on for others: no event of this host tells how those fared, except what it drops and what waits in its queues";
     assert!(words.contains(says), "{words}");
     assert_eq!(tone, Tone::Unknown);
     // Few, or sent by this host, or for a socket of it.

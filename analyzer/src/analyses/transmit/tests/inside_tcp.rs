@@ -69,7 +69,7 @@ fn what_is_lost_of_the_outer_one_holds_up_all_inside() {
     let Outcome::Findings(t) = answer(&f) else { panic!() };
     assert_eq!(
         causes_of_sent(&t)[0],
-        "packets of tun0 go through one TCP connection of openvpn (10.0.0.1:40000 > 10.0.0.2:1194), of which 5 segments were sent again: all connections inside wait for each of them (head-of-line blocking, TCP in TCP where they are TCP); a tunnel over UDP would hold up only the one whose packet was lost (inferred); 1 of 2 TCP connections inside sent 2 segments again as well"
+        "packets of tun0 go through one TCP connection of openvpn (10.0.0.1:40000 > 10.0.0.2:1194), of which 5 segments were retransmitted: all connections inside wait for each of them (head-of-line blocking, TCP in TCP where they are TCP); a tunnel over UDP would hold up only the one whose packet was lost (inferred); 1 of 2 TCP connections inside sent 2 segments again as well"
     );
 }
 

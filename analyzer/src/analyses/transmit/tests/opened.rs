@@ -268,8 +268,8 @@ fn a_timer_that_ran_on_after_the_last_drop() {
     );
     assert_eq!(
         sentence(&f),
-        "10.0.0.1:1 > 10.0.0.2:2 stood still for 1.920 s: what it sent was dropped in this host for 900.00 ms, then it sent nothing for 1.000 s, \
-         until its retransmission timer, doubled 2 times, ran out and what it sent then was acknowledged"
+        "10.0.0.1:1 > 10.0.0.2:2 stalled for 1.920 s: what it sent was dropped by this host for 900.00 ms, then it sent nothing for 1.000 s, \
+         until its retransmission timer, backed off 2 times, fired and that retransmission was acknowledged"
     );
     // Dropped elsewhere.
     f.drops.clear();

@@ -47,7 +47,7 @@ fn a_missing_event_makes_no_line_good() {
 /// Nothing is good of which it is not known whether events of it were lost.
 #[test]
 fn losses_without_a_time_acquit_nobody() {
-    use crate::analyses::verdict::minding_the;
+    use crate::analyses::verdict::minding::minding_the;
     let slice = crate::ingest::CaptureInfo {
         lost_at_unknown_time: 2,
         ..Default::default()

@@ -98,7 +98,7 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     let says = |kind, there| headline(&two(d("poll"), Some(waited(kind, there))));
     let head = says("datagrams", None);
     assert!(
-        head.ends_with("asleep in poll 98 % of it, waiting for the answer by UDP of 10.0.0.9:53"),
+        head.ends_with("asleep in poll 98 % of it, waiting for the UDP answer from 10.0.0.9:53"),
         "{head}"
     );
     assert!(says("answer", Some(d("uninterruptible"))).starts_with("answers of 10.0.0.3:6379"));
@@ -204,7 +204,7 @@ fn standstills_are_told_with_their_times() {
     let two = [(1_231, 1_119), (3_834, 1_505)];
     let head = of(&two, 0.2);
     let says = "; it answered nobody 2 times, for 1.119 s to 1.505 s (at 1.231 s, 3.834 s), while up to 8 requests waited: all threads \
-                that answer stood still together, as in a garbage collection or behind one lock (inferred)";
+                that answer stalled together, as in a garbage collection or behind one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
     // What the last of them waited for is known.
     let mut stalled = slow("server", 24, 1_400 * MS);
@@ -242,10 +242,7 @@ fn standstills_are_told_with_their_times() {
     stalled.task.1 = 0.2;
     let mut s = server("10.0.0.7:8080", mostly_fast(), vec![], 0);
     s.stood = vec![stood(1_231, 1_119)];
-    assert_eq!(
-        all_at_once(&s, &stalled),
-        ": all threads that answer stood still together"
-    );
+    assert_eq!(all_at_once(&s, &stalled), ": all threads that answer stalled together");
     // The one server that there is, and a thread of its own that ran meanwhile.
     let ran = |who: Option<(String, f64)>| {
         let mut stalled = slow("server", 24, 1_400 * MS);
@@ -267,10 +264,10 @@ fn standstills_are_told_with_their_times() {
     };
     let head = ran(Some(("VM Thread/9".into(), 0.98)));
     assert!(head.starts_with("answers of 10.0.0.7:8080 took p50 "), "{head}");
-    let says = "while up to 8 requests waited: all threads that answer stood still together, as in a garbage collection or behind \
+    let says = "while up to 8 requests waited: all threads that answer stalled together, as in a garbage collection or behind \
                 one lock (inferred)";
     assert!(head.ends_with(says), "{head}");
-    assert!(ran(None).contains(": all threads that answer stood still together, as in"));
+    assert!(ran(None).contains(": all threads that answer stalled together, as in"));
     // One thread serves all: nothing stands still together.
     assert!(of(&two, 0.9).ends_with("8 requests waited"));
     assert!(of(&two[..1], 0.9).ends_with("; it answered nobody for 1.119 s at 1.231 s, while up to 8 requests waited"));

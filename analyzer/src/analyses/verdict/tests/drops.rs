@@ -53,7 +53,7 @@ fn one_reason_at_two_functions_is_said_once() {
         lost_within_ns: Some((0, 3_900_000_000)),
         ..drops(vec![at("tcp_v4_do_rcv", 237), at("tcp_v4_rcv", 3)])
     };
-    let says = "240 packets were dropped in this host for TCP_CSUM at tcp_v4_do_rcv and tcp_v4_rcv (a wrong checksum: damaged on the way) on eth0";
+    let says = "240 packets were dropped by this host for TCP_CSUM at tcp_v4_do_rcv and tcp_v4_rcv (a wrong checksum: damaged on the way) on eth0";
     let (_, s) = super::super::drops::drops(&d);
     assert!(s.starts_with(says), "{s}");
     // Of functions that mean something else, or nothing known, not.
@@ -76,7 +76,7 @@ fn one_reason_at_two_functions_is_said_once() {
     // A rule may be there for what it drops, where nothing tells whose that was.
     let ruled = |of: Vec<Lost>| {
         let group = Group {
-            why: "a rule or policy of nftables",
+            why: "an nftables rule or policy",
             of,
             times: (0..70).collect(),
             ..group(Some(false), "NETFILTER_DROP", 70)
@@ -98,12 +98,12 @@ fn one_reason_at_two_functions_is_said_once() {
     };
     let (_, s) = super::super::drops::drops(&drops(vec![inferred]));
     assert!(
-        s.contains("7 packets were dropped in this host for NETFILTER_DROP (inferred) at f on rs"),
+        s.contains("7 packets were dropped by this host for NETFILTER_DROP (inferred) at f on rs"),
         "{s}"
     );
     let (_, s) = super::super::drops::drops(&drops(vec![group(Some(false), "", 7)]));
     assert!(
-        s.contains("7 packets were dropped in this host for no recorded reason at f on rs"),
+        s.contains("7 packets were dropped by this host for no recorded reason at f on rs"),
         "{s}"
     );
     let d = Drops {
@@ -121,7 +121,7 @@ fn a_loss_is_named_with_its_place_and_time() {
         qdisc: Some("tbf".into()),
         ..group(Some(false), "QDISC_DROP", 214)
     };
-    let expect = "214 packets were dropped in this host for QDISC_DROP at f on rs (its qdisc: tbf), \
+    let expect = "214 packets were dropped by this host for QDISC_DROP at f on rs (its qdisc: tbf), \
                   all from 0.410 s to 0.691 s of 4.000 s (from drop:9); 3 frees were normal, 0 unclear.";
     assert_eq!(
         said(vec![by_queue, group(Some(true), "X", 3)]),
@@ -134,7 +134,7 @@ fn a_loss_is_named_with_its_place_and_time() {
     };
     let (_, s) = super::super::drops::drops(&spread);
     assert!(
-        s.starts_with("2 packets were dropped in this host for A at f on rs (from drop:9)"),
+        s.starts_with("2 packets were dropped by this host for A at f on rs (from drop:9)"),
         "{s}"
     );
 }
@@ -145,7 +145,7 @@ fn most_is_more_than_half() {
     let lost = |reason, n| group(Some(false), reason, n);
     let (_, s) = said(vec![lost("A", 1), lost("B", 1)]);
     assert!(
-        s.contains("2 packets were dropped in this host: 1 for A at f on rs, 1 for B at f on rs,"),
+        s.contains("2 packets were dropped by this host: 1 for A at f on rs, 1 for B at f on rs,"),
         "{s}"
     );
     let (_, s) = said(vec![lost("A", 3), lost("B", 2), lost("C", 1), lost("D", 1)]);
@@ -164,12 +164,12 @@ fn what_no_program_missed_is_no_alarm() {
         ..group(Some(false), "IP_INNOROUTES", 1)
     };
     let (tone, s) = said(vec![own.clone(), group(Some(true), "X", 3)]);
-    let expect = "No packet of a program is known to be lost in this host; 1 packet of the kernel's own traffic was \
+    let expect = "No packet of a program is known to be lost on this host; 1 packet of the kernel's own traffic was \
                   dropped for IP_INNOROUTES at f on rs (from drop:9); 3 frees were normal, 0 unclear.";
     assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
     let (tone, s) = said(vec![group(Some(false), "A", 3), own.clone()]);
     assert!(
-        tone == Tone::Bad && s.starts_with("3 packets were dropped in this host for A"),
+        tone == Tone::Bad && s.starts_with("3 packets were dropped by this host for A"),
         "{s}"
     );
     // One is told, and is no alarm.
@@ -245,7 +245,7 @@ fn a_ttl_that_ran_out_is_a_loop_or_none() {
                   (dropped for IP_INHDR at ip_forward), the senders of 9 were told by ICMP, all from 0.410 s";
     assert!(tone == Tone::Bad && s.starts_with(expect), "{s}");
     let (tone, s) = said(vec![ttl(0, false)]);
-    let expect = "12 packets were dropped in this host for IP_INHDR at ip_forward (its TTL had run out, none of them came to a device \
+    let expect = "12 packets were dropped by this host for IP_INHDR at ip_forward (its TTL had run out, none of them came to a device \
                   twice: no loop, its sender was told by ICMP for 9 of them: time exceeded) on rs";
     assert!(tone == Tone::Notice && s.starts_with(expect), "{s}");
     assert_eq!(said(vec![ttl(0, true)]).0, Tone::Bad);
@@ -307,11 +307,11 @@ fn each_kind_says_when() {
     };
     let a = [of("A", "rs", &[20, 21, 22]), of("A", "rc", &[19, 30])];
     let both = a.iter().cloned().chain([of("B", "rs", &[5, 6, 50, 51, 52])]).collect();
-    let expect = ": 5 (all from 1.900 s to 3.000 s) for A at f on rs and rc, 5 (in 2 bursts: 0.500 to 0.600 s and 5.000 to 5.200 s) \
+    let expect = ": 5 (all from 1.900 s to 3.000 s) for A at f on rs and rc, 5 (in 2 bursts, 0.500 to 0.600 s and 5.000 to 5.200 s) \
                   for B at f on rs (from drop:9)";
     assert!(told(both).contains(expect), "{}", told(a.to_vec()));
     let unknown = vec![of("A", "", &[20, 21, 22]), of("A", "rc", &[19, 30])];
-    assert!(told(unknown).contains("5 packets were dropped in this host for A at f on rc (as far as known), all"));
+    assert!(told(unknown).contains("5 packets were dropped by this host for A at f on rc (as far as known), all"));
     assert!(told(vec![of("A", "", &[20, 21])]).contains(" for A at f, all"));
     assert!(told(vec![of("A", "rs", &[7, 80])]).contains(" on rs, at 0.700 s and 8.000 s (from"));
     assert!(told(vec![of("A", "rs", &[10, 20, 30, 40, 50, 60])]).contains(" on rs (from"));
@@ -343,7 +343,7 @@ fn messages_that_a_tunnel_made_are_called_so() {
         ..group(Some(false), "NETFILTER_DROP", 29)
     };
     let (tone, s) = said(vec![of(29)]);
-    let expect = "29 packets were dropped in this host for NETFILTER_DROP at nft_do_chain (a rule or policy of nftables, a path MTU black \
+    let expect = "29 packets were dropped by this host for NETFILTER_DROP at nft_do_chain (an nftables rule or policy, a path MTU black \
                   hole: the sender never sent smaller) on rs: the ICMP messages \"too big\" that vxlan42 made of TCP segments from \
                   172.20.0.90:8080, which are too large for it, all from";
     assert!(tone == Tone::Bad && s.starts_with(expect), "{s}");

@@ -84,7 +84,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
         (
             &late.replace(":520 ", ":7112 ").replace(
                 "there",
-                "there, 100 % of it in the queue of rs, of whose bytes 100 % were 10.1.1.1:9 > 10.77.2.1:520",
+                "there, 100 % of it in the queue of rs, 100 % of whose bytes were 10.1.1.1:9 > 10.77.2.1:520",
             ),
             false,
         ),

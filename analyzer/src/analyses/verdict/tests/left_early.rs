@@ -108,7 +108,7 @@ fn held_requests_that_were_left_are_worth_a_look_with_both_readings() {
     // It is a time-out where nothing tells of others.
     let a = site(waited(asleep()), rest(12), false);
     assert_eq!(application(&a).0, Tone::Bad);
-    assert!(headline(&a).contains("a time-out of its own, inferred: all alike"));
+    assert!(headline(&a).contains("its own time-out, inferred: all alike"));
     assert!(super::super::given_up::names_cause(&a));
 }
 
@@ -131,7 +131,7 @@ fn a_server_that_something_holds_up_stays_loud() {
         let mut own = rest(12);
         own.parts = vec![held.clone()];
         let a = loud(waited(held), own);
-        assert!(headline(&a).contains("a time-out of its own"));
+        assert!(headline(&a).contains("its own time-out"));
     }
     let mut by_thread = asleep();
     by_thread.woken_by = Some("cms/10".into());

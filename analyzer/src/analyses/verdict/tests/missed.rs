@@ -18,7 +18,7 @@ fn noise_stands_behind_what_may_be_missed() {
     };
     let (tone, s) = said(vec![noise.clone(), timed("A", 7, 600_000_000)]);
     assert_eq!(tone, Tone::Bad);
-    let first = "7 packets were dropped in this host that may be missed for A at f on rs, all at 0.600 s of 4.000 s (from drop:9)";
+    let first = "7 packets that may be missed were dropped by this host for A at f on rs, all at 0.600 s of 4.000 s (from drop:9)";
     assert!(s.starts_with(first), "{s}");
     let more = "; nobody is known to miss 40 more: 40 for IP_OUTNOROUTES at ip6_forward on rs;";
     assert!(s.contains(more), "{s}");

@@ -66,7 +66,7 @@ fn inferred() -> String {
 #[test]
 fn a_quota_is_told_with_the_figures_of_the_kernel() {
     let lines = said(87, true, &inferred());
-    let expected = "between answers and its next requests python3/9561 was runnable but not run for 2.300 s of 3.900 s, though its CPU idled: its cgroup /kubepods/x/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.350 s summed over its CPUs (cpu.stat)";
+    let expected = "between answers and its next requests python3/9561 was runnable but not run for 2.300 s of 3.900 s, while its CPU was idle: its cgroup /kubepods/x/web may use 20 ms of CPU per 100 ms (cpu.max) and was stopped in 87 of its 100 periods while this was recorded, 4.350 s summed over its CPUs (cpu.stat)";
     assert_eq!(
         (lines[0].sentence.as_str(), lines[0].headline.as_str()),
         (expected, expected)
@@ -86,7 +86,7 @@ fn a_quota_is_told_with_the_figures_of_the_kernel() {
 #[test]
 fn counters_that_did_not_move_are_no_quota() {
     let still = &said(0, true, &inferred())[0].sentence;
-    assert!(still.ends_with("though its CPU idled: no CPU quota, as its cgroup /kubepods/x/web was not stopped while this was recorded, in any of its 100 periods (cpu.stat); it was frozen, or the hypervisor did not run that CPU (inferred)"), "{still}");
+    assert!(still.ends_with("while its CPU was idle: no CPU quota, as its cgroup /kubepods/x/web was not stopped while this was recorded, in any of its 100 periods (cpu.stat); it was frozen, or the hypervisor did not run that CPU (inferred)"), "{still}");
     let none = &said(87, false, &inferred())[0].sentence;
     assert!(
         none.contains("no CPU quota, as it is in no cgroup that has one; it was frozen"),

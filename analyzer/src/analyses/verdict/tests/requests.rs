@@ -166,7 +166,7 @@ fn who_held_the_slowest() {
     throttled.slowest_behind = Some(("swapper".into(), 0.9));
     assert_eq!(
         said(throttled),
-        "python3/16879 runnable but not run 100 % of it, mostly though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)"
+        "python3/16879 runnable but not run 100 % of it, mostly while its CPU was idle: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)"
     );
 }
 
@@ -220,7 +220,7 @@ fn streams_are_not_judged() {
     let (tone, s) = application(&a);
     assert_eq!(tone, Tone::Ok);
     assert!(
-        s.starts_with("No TCP connection spoke in requests and answers; 1 socket sent and received at once"),
+        s.starts_with("No TCP connection had a request-response pattern; 1 socket sent and received at once"),
         "{s}"
     );
 }
@@ -381,7 +381,7 @@ fn the_place_of_the_way_is_said() {
     let filled = Some(("10.9.3.2:5 > 10.9.2.2:7".to_owned(), 0.95));
     assert_eq!(
         of("", filled, None),
-        ", 97 % of it in the queue of rs (tbf), of whose bytes 95 % were 10.9.3.2:5 > 10.9.2.2:7"
+        ", 97 % of it in the queue of rs (tbf), 95 % of whose bytes were 10.9.3.2:5 > 10.9.2.2:7"
     );
     assert_eq!(of("s0", None, None), ", 97 % of it between rs and s0");
     let held = of("s0", None, Some(("nagle", 297 * MS)));

@@ -16,8 +16,8 @@ fn line<'a>(of: &'a Answers, subject: &str) -> &'a Line {
 fn attempts_that_met_a_rule_are_named_and_were_missed() {
     let of = answers("opens/opens.nmb");
     let opens = line(&of, "opens");
-    let said = "2 attempts to connect to 10.80.2.1:7003 by python3/11569 had no answer and were given up by the program after 300.61 ms the longest, though a socket listens there: \
-                2 SYNs were dropped in this host for NETFILTER_DROP at nft_do_chain on ra, a rule or policy of nftables";
+    let said = "2 attempts to connect to 10.80.2.1:7003 by python3/11569 had no answer and were given up by the program after 300.61 ms at most, though a socket listens there: \
+                2 SYNs were dropped by this host for NETFILTER_DROP at nft_do_chain on ra, an nftables rule or policy";
     assert!(opens.sentence.contains(said), "{}", opens.sentence);
     assert!(
         opens.sentence.contains("; 3 failed attempts more"),
@@ -33,7 +33,7 @@ fn attempts_that_met_a_rule_are_named_and_were_missed() {
         drops.sentence
     );
     // Nothing of what found no port slowed those to another end.
-    let slow = "though a socket listens there. Connections took up to 1.024 s to open, 2 of them only when a SYN was sent again (the slowest to 10.80.2.1:7002)";
+    let slow = "though a socket listens there. Connections took up to 1.024 s to open, 2 of them only when a SYN was retransmitted (the slowest to 10.80.2.1:7002)";
     assert!(opens.headline.ends_with(slow), "{}", opens.headline);
 }
 
@@ -59,7 +59,7 @@ fn what_was_sent_again_without_need_is_no_loss() {
     let t = of.transmit.findings().unwrap();
     assert!(t.needless && t.held.all.p99_ns == Some(0), "{:?}", t.held.all);
     assert!(t.connections.iter().all(|c| c.held_by != Some("recovery")));
-    let again = "1 TCP segment was sent again by 1 call, without need (the peer had it already, by DSACK: packets came late or in another order, or an ACK did not come), on 1 of 2 sockets";
+    let again = "1 TCP segment was retransmitted by 1 call, needlessly (the peer had it already, by DSACK: packets came late or in another order, or an ACK did not come), on 1 of 2 sockets";
     assert!(
         line(&of, "tcp").sentence.starts_with(again),
         "{}",
@@ -73,13 +73,13 @@ fn a_wrong_neighbour_is_told_with_its_address() {
     let of = answers("neighbour/neighbour.nmb");
     let drops = line(&of, "drops");
     let said = "10.79.1.2 on va had another link-layer address for 407.90 ms, 02:00:00:00:00:99 (before: ae:af:d0:c8:eb:0b), set by ip (13852), over netlink: \
-                meanwhile 2 frames came to a device that they were not addressed to, 1 segment was sent again 2 times, 1 of them after it";
+                meanwhile 2 frames came to a device that they were not addressed to, 1 segment was retransmitted 2 times, 1 of them after it";
     assert!(drops.headline.starts_with(said), "{}", drops.headline);
     assert_eq!(drops.tone, Tone::Bad);
     assert!(
         line(&of, "tcp")
             .sentence
-            .starts_with("2 TCP segments were sent again by 2 calls")
+            .starts_with("2 TCP segments were retransmitted by 2 calls")
     );
 }
 

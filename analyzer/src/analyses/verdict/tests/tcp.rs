@@ -24,7 +24,7 @@ fn the_tcp_line() {
     };
     assert_eq!(sentences::tcp(&tcp(0)).0, Tone::Ok);
     let (tone, s) = sentences::tcp(&tcp(3));
-    let expect = "6 TCP segments were sent again by 3 calls on 0 of 0 sockets (calls: 3 rto).";
+    let expect = "6 TCP segments were retransmitted by 3 calls on 0 of 0 sockets (calls: 3 rto).";
     assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
     // Of some calls it is not known how many segments they sent: then the sum is not given as all.
     let some = Tcp {
@@ -33,7 +33,7 @@ fn the_tcp_line() {
     };
     let (_, s) = sentences::tcp(&some);
     assert!(
-        s.starts_with("6 TCP segments were sent again by 2 calls, and by 1 more an unknown number on"),
+        s.starts_with("6 TCP segments were retransmitted by 2 calls, and by 1 more an unknown number on"),
         "{s}"
     );
     let none = Tcp {
@@ -50,8 +50,7 @@ fn the_tcp_line() {
         ..tcp(0)
     };
     let (tone, s) = sentences::tcp(&listening);
-    let expect =
-        "3 SYN-ACKs were sent again by listening sockets; no TCP segment was sent again by this host on 0 sockets.";
+    let expect = "3 SYN-ACKs were retransmitted by listening sockets; no TCP segment was retransmitted by this host on 0 sockets.";
     assert_eq!((tone, s.as_str()), (Tone::Notice, expect));
     let both = Tcp {
         synacks: 3,
@@ -61,10 +60,13 @@ fn the_tcp_line() {
     };
     let (_, s) = sentences::tcp(&both);
     assert!(
-        s.starts_with("2 TCP segments were sent again by 2 calls on 0 of 0 sockets (calls: 1 rto, 1 syn"),
+        s.starts_with("2 TCP segments were retransmitted by 2 calls on 0 of 0 sockets (calls: 1 rto, 1 syn"),
         "{s}"
     );
-    assert!(s.contains("; 3 SYN-ACKs were sent again by listening sockets"), "{s}");
+    assert!(
+        s.contains("; 3 SYN-ACKs were retransmitted by listening sockets"),
+        "{s}"
+    );
     // Too long for a link of the way: no loss, and no black hole.
     let pmtu = |rto| Tcp {
         retransmits: BTreeMap::from([("pmtu", 2), ("rto", rto)]),
@@ -109,11 +111,11 @@ fn the_tcp_line() {
     let (_, s) = sentences::tcp(&twice(5));
     assert!(
         s.starts_with(
-            "6 TCP segments were sent again by 3 calls, 5 of them without need (the peers had them already, by DSACK"
+            "6 TCP segments were retransmitted by 3 calls, 5 of them needlessly (the peers had them already, by DSACK"
         ),
         "{s}"
     );
-    assert!(!sentences::tcp(&twice(3)).1.contains("without need"));
+    assert!(!sentences::tcp(&twice(3)).1.contains("needlessly"));
     // What a queue of this host refused was never sent: no retransmission, and not the network's loss.
     let refused = Tcp {
         retransmits_refused: Some(2),
@@ -121,7 +123,7 @@ fn the_tcp_line() {
     };
     let (tone, s) = sentences::tcp(&refused);
     assert_eq!(tone, Tone::Notice);
-    let expect = "No TCP segment was sent again by this host on 0 sockets; 2 calls more were refused by a queue of this host, \
+    let expect = "No TCP segment was retransmitted by this host on 0 sockets; 2 calls more were refused by a queue of this host, \
                   which is no loss of the network's.";
     assert_eq!(s, expect);
 }

@@ -230,7 +230,7 @@ fn an_asker_without_its_cpu() {
         }],
         ..Application::default()
     };
-    let said = "between answers and its next requests python3/9560 was runnable but not run for 2.300 s of 3.900 s, though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
+    let said = "between answers and its next requests python3/9560 was runnable but not run for 2.300 s of 3.900 s, while its CPU was idle: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred)";
     let (tone, s) = application(&of(2300 * MS));
     assert_eq!((tone, headline(&of(2300 * MS)).as_str()), (Tone::Notice, said));
     assert!(s.contains("Between answers and its next requests python3/9560"), "{s}");
@@ -289,7 +289,7 @@ fn a_reader_held_off_an_idle_cpu() {
         }];
         received::receive(&r).1
     };
-    let said = "reader runnable but not run, in 100 % of it though its CPU idled: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred).";
+    let said = "reader runnable but not run, in 100 % of it while its CPU was idle: its CPU quota (cgroup cpu.max), or it was frozen, or the hypervisor did not run that CPU (inferred).";
     assert!(
         of("idle", "swapper", 100 * MS).ends_with(said),
         "{}",
@@ -321,7 +321,7 @@ fn of_several_servers_the_one_worth_a_look() {
     if let Some(c) = &mut a.awaited {
         (c.slowest_there_ns, c.slowest_peer_ns) = (300 * MS, 60_000);
     }
-    let said = "10 of 200 answers of 10.9.2.2:6379 took p50 300.00 ms (all of them p50 130.0 µs), 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it";
+    let said = "10 of 200 answers of 10.9.2.2:6379 took p50 300.00 ms (overall p50 130.0 µs), 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it";
     assert_eq!(headline(&a), said);
     // Where its slow ones are, is not known: nothing of the others is said of it.
     a.servers[1].slow.clear();
@@ -393,7 +393,7 @@ fn a_service_that_slept_is_named_by_its_own_sockets() {
         duration_ns: 5_000 * MS,
         ..Application::default()
     };
-    let said = "8 of 200 requests to 10.20.1.1:7613 were answered p50 1.280 s after they were readable (all of them p50 130.0 µs), all from 1.677 s to 1.817 s: python3/191 asleep in clock_nanosleep 99 % of it; the network is in none of that";
+    let said = "8 of 200 requests to 10.20.1.1:7613 were answered p50 1.280 s after they were readable (overall p50 130.0 µs), all from 1.677 s to 1.817 s: python3/191 asleep in clock_nanosleep 99 % of it; the network is in none of that";
     assert_eq!(headline(&a), said);
     let (tone, sentence) = application(&a);
     assert!(tone == Tone::Notice && sentence.contains(said), "{sentence}");

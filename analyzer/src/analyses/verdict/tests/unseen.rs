@@ -55,10 +55,10 @@ fn a_wait_for_an_idle_cpu_in_part() {
         ]))
     };
     let said = of(0.44, 50 * MS);
-    let says = "runnable but not run 94 % of it, 44 % of that though its CPU idled: its CPU quota (cgroup cpu.max)";
+    let says = "runnable but not run 94 % of it, 44 % of that while its CPU was idle: its CPU quota (cgroup cpu.max)";
     assert!(said.contains(says), "{said}");
     assert!(!of(0.2, 50 * MS).contains("quota"));
-    assert!(of(0.6, 50 * MS).contains("mostly though its CPU idled"));
+    assert!(of(0.6, 50 * MS).contains("mostly while its CPU was idle"));
 }
 
 /// One that its program closed after 2.5 s.

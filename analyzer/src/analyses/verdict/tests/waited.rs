@@ -62,7 +62,7 @@ fn the_silent_connection_is_named() {
     );
 }
 
-/// In place of "of something else, or not yet woken".
+/// In place of "on something else, or not yet woken".
 #[test]
 fn the_received_line_names_what_its_reader_read() {
     let of = |connections, share| {

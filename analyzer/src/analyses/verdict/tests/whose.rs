@@ -24,20 +24,20 @@ fn whose_they_were_is_said() {
     let of = |count, of: Vec<Lost>| {
         let group = Group {
             location: "nft_do_chain".into(),
-            why: "a rule or policy of nftables",
+            why: "an nftables rule or policy",
             of,
             ..group(Some(false), "NETFILTER_DROP", count)
         };
         let said = said(vec![group]).1;
         let (_, rest) = said
-            .split_once("nft_do_chain (a rule or policy of nftables) on rs")
+            .split_once("nft_do_chain (an nftables rule or policy) on rs")
             .unwrap();
         rest.split_once(", all from").unwrap().0.to_owned()
     };
     let syns = lost("syn", "to 10.9.2.2:7105", 11, Some(33), Some(3), None);
     assert_eq!(
         of(11, vec![syns]),
-        ": SYNs to 10.9.2.2:7105, 11 of the 33 that came there, one in 3 exactly"
+        ": SYNs to 10.9.2.2:7105, 11 of the 33 seen there, exactly one in 3"
     );
     let data = lost(
         "data",
@@ -48,13 +48,10 @@ fn whose_they_were_is_said() {
         Some(6_480_000.0),
     );
     let part =
-        ": TCP data of 10.0.0.1:5 > 10.0.0.2:80, 42 of these, 166 such came there, while 6.5 Mbit/s of them went on";
+        ": TCP data of 10.0.0.1:5 > 10.0.0.2:80, 42 of these, of 166 seen there, while 6.5 Mbit/s of them got through";
     assert_eq!(of(46, vec![data.clone()]), part);
     let udp = lost("datagram", "of named/7", 4, Some(4), None, None);
-    assert_eq!(
-        of(4, vec![udp]),
-        ": UDP packets of named/7, all of the 4 that came there"
-    );
+    assert_eq!(of(4, vec![udp]), ": UDP packets of named/7, all of the 4 seen there");
     let received = lost("received", "10.0.0.2:443", 2, None, None, None);
     assert_eq!(of(2, vec![received]), ": for the socket 10.0.0.2:443");
     assert_eq!(of(2, vec![]), "");
@@ -95,9 +92,9 @@ fn what_stopped_and_what_was_a_fragment_is_said() {
     let gone = lost(vec![(416_000_000, 855_000_000)], None);
     assert!(
         of("IP_INNOROUTES", gone.clone())
-            .contains("one in 6 exactly, the route was gone once, for 0.416 to 0.855 s, all")
+            .contains("exactly one in 6, the route was gone once, for 0.416 to 0.855 s, all")
     );
-    assert!(of("A", gone).contains(", and for 0.416 to 0.855 s none of them went on, all"));
+    assert!(of("A", gone).contains(", and for 0.416 to 0.855 s none of them got through, all"));
     let fragments = Fragments {
         datagrams: 5,
         fragmented: 5,

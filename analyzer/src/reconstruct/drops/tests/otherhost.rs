@@ -60,7 +60,7 @@ fn told(f: &Facts) -> Vec<(Option<bool>, Confidence, &'static str)> {
 }
 
 /// A segment came to a device that it was not addressed to, was sent again, and came there again; nobody can say what an ACK
-/// that came there would have told.
+/// seen there would have told.
 #[test]
 fn a_segment_for_a_wrong_address_is_lost_when_it_is_sent_again() {
     let mut s = script();
