@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn long_brackets_stand_behind_their_sentence() {
-        let inside = "its source is an address of this host itself (martian), they came back to the host that had sent them: cali1 received them";
+        let inside = "its source is an address of this host (martian), they came back to the host that had sent them: cali1 received them";
         let text =
             format!("52 packets were dropped here for IP_LOCAL_SOURCE ({inside}) on eth0: SYNs (12) from 10.0.0.1");
         let first = "52 packets were dropped here for IP_LOCAL_SOURCE on eth0:";

@@ -1,5 +1,5 @@
 //! Ids in sentences: `rx:9502` becomes a link to its row, and a click copies the command that prints its events. This is the one place
-//! that writes an id into the page, in a cell of its own as in the midst of a sentence.
+//! that writes an id into the page, in a cell of its own as in the middle of a sentence.
 //!
 //! ```text
 //! "from drop:7 on" -> "from " <a class=id href=#drop=7 title="netmortem explain a.nmb drop:7">drop:7</a> " on"
@@ -29,7 +29,7 @@ pub fn coded(text: &str, plain: impl Fn(&str) -> Markup) -> Markup {
     } }
 }
 
-/// The parts in their order, and whether each is code. A backtick in the midst of a word, or without a second one, is a letter.
+/// The parts in their order, and whether each is code. A backtick in the middle of a word, or without a second one, is a letter.
 fn by_code(text: &str) -> Vec<(bool, &str)> {
     let mut parts = Vec::new();
     let mut rest = text;

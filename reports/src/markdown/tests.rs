@@ -14,7 +14,7 @@ fn it_has_the_verdict_and_the_stages() {
     let at = lines.iter().position(|l| *l == "**Something is wrong**").unwrap();
     let lead = [
         "",
-        "- **2 packets were dropped by this host for reason 70 at 0xffffffff81000000 (a queue was full) on eth1, all from 2.490 s to 4.990 s of 10.000 s (from drop:0)**",
+        "- **2 packets were dropped by this host for reason 70 at 0xffffffff81000000 (a queue was full) on eth1, all from 2.490 s to 4.990 s (from drop:0)**",
         "",
         "**Worth a look**",
         "",

@@ -201,17 +201,17 @@ impl Part {
             ("run_queue", _) => "waiting for a CPU".into(),
             ("wakeup", _) => "being woken".into(),
             ("asleep_in", Some(UNRECORDED)) if self.by_a_thread() => {
-                format!("{FOR_A_THREAD} (in no recorded system call: a lock, most likely)")
+                format!("{FOR_A_THREAD} (in no recorded syscall: most likely a lock)")
             }
-            ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded system call".into(),
+            ("asleep_in", Some(UNRECORDED)) => "asleep, in no recorded syscall".into(),
             ("asleep_in", Some(UNINTERRUPTIBLE)) => {
-                "in uninterruptible sleep (state D, in no recorded system call: a disk, most likely)".into()
+                "in uninterruptible sleep (state D, in no recorded syscall: most likely a disk)".into()
             }
             ("asleep_in", Some(STOPPED)) => "stopped by a signal (SIGSTOP)".into(),
             ("asleep_in", Some(TRACED)) => "stopped by its tracer (a debugger, strace)".into(),
             ("asleep_in", Some(call)) => format!("asleep in {call}"),
             ("asleep", _) => "asleep".into(),
-            _ => "in an unknown state".into(),
+            _ => "not recorded doing what".into(),
         }
     }
 }

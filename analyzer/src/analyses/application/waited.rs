@@ -38,7 +38,7 @@ const HOPS: usize = 8;
 /// What threads waited for.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Waited {
-    /// `answer`: for the answer of `of`; `datagrams`: likewise, by UDP; `no_datagrams`: likewise, and none came; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`;
+    /// `answer`: for the answer from `of`; `datagrams`: likewise, by UDP; `no_datagrams`: likewise, and none came; `room`: in the send buffer of `of`; `others`: unread while its thread was at work on `of`;
     /// `read`: for something to read on `of`.
     pub kind: &'static str,
     /// `address:port` of a server (of `datagrams` its task where that is not known); of `room` and `read` the connection, `saddr:sport > daddr:dport`; of `others` `3 requests of` an address.

@@ -218,7 +218,7 @@ impl Series {
             Taken {
                 rows: answers,
                 names,
-                of: "answers of",
+                of: "answers from",
                 took: "took",
                 rules: &ANSWERS,
             },

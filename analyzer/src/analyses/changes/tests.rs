@@ -249,9 +249,9 @@ fn the_page_tells_them_in_order_and_what_was_better_as_such() {
     };
     let order = [
         "at 1.603 s in nmlab-23801-r root qdisc of rb became tbf",
-        "(by tc), since then answers of",
+        "(by tc), since then answers from",
         "at 2.607 s in nmlab-23801-r root qdisc of rb was removed",
-        "(by tc), better since then, answers of 10.86.2.2:7000 took p50 152.5 µs (23.05 ms before)",
+        "(by tc), better since then, answers from 10.86.2.2:7000 took p50 152.5 µs (23.05 ms before)",
         "at 3.612 s",
         "at 4.625 s",
         "and changes at 2 more times",

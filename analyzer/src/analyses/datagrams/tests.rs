@@ -93,7 +93,7 @@ fn questions_without_an_answer_are_those_of_the_program() {
     assert_eq!(l.tone, Tone::Bad);
     let said = "had no answer while it waited 400.";
     assert!(
-        l.headline.starts_with("3 of 3 datagrams that python3/") && l.headline.contains(said),
+        l.headline.starts_with("all 3 datagrams that python3/") && l.headline.contains(said),
         "{}",
         l.headline
     );

@@ -69,7 +69,7 @@ pub(super) fn by_counter(facts: &Facts, g: &Group) -> Option<String> {
         let there = if g.refused_in.is_some() { " in the namespace of that route" } else { "" };
         let of = if told < g.count { format!(" for {told} of them") } else { String::new() };
         format!(
-            "its sender was told by ICMP{of}: {} (inferred from a counter of the kernel: {UNREACHABLES} rose by {told}{there})",
+            "ICMP error sent back{of}: {} (inferred from a counter of the kernel: {UNREACHABLES} rose by {told}{there})",
             icmp_words(PROHIBITED)
         )
     })
@@ -129,7 +129,7 @@ mod tests {
         };
         let said = by_counter(&f, &g).unwrap();
         assert!(
-            said.starts_with("its sender was told by ICMP for 2 of them: communication administratively prohibited"),
+            said.starts_with("ICMP error sent back for 2 of them: communication administratively prohibited"),
             "{said}"
         );
         // Another message.
@@ -221,7 +221,7 @@ mod tests {
         let said = with("other0", &[], Some(1)).unwrap();
         assert_eq!(
             said,
-            "its sender was told by ICMP for 2 of them: communication administratively prohibited (inferred from a counter of the kernel: IcmpOutDestUnreachs rose by 2 in the namespace of that route)"
+            "ICMP error sent back for 2 of them: communication administratively prohibited (inferred from a counter of the kernel: IcmpOutDestUnreachs rose by 2 in the namespace of that route)"
         );
         // Rejected there, or it may have been; counted there; a namespace that is not known, or was not read at the end.
         let unclear = [

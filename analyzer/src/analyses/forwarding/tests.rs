@@ -83,7 +83,7 @@ fn since_when_it_takes_long() {
         "{c:?}"
     );
     let l = line(&f);
-    let begin = "forwarding took from dmz0 to wan0 p50 590.0 µs of a CPU a packet (n 2850; 20.0 µs at other times)";
+    let begin = "forwarding took from dmz0 to wan0 p50 590.0 µs of CPU time a packet (n 2850; 20.0 µs at other times)";
     assert!(l.headline.starts_with(begin), "{}", l.headline);
     assert!(
         l.headline.contains(", from 8.301 s on: rules of a packet filter"),

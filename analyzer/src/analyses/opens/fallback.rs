@@ -1,4 +1,4 @@
-//! Attempts that came to nothing while their thread went on with an address of the other family: a name with an IPv6 and an IPv4 address, of which
+//! Attempts that failed while their thread went on with an address of the other family: a name with an IPv6 and an IPv4 address, of which
 //! the first does not answer. Two addresses of one family may be two calls.
 //!
 //! Needs `opens` and `neighbours`. That both addresses are of one name is inferred: one thread, one port, the second attempt begun while

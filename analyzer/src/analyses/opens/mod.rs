@@ -107,7 +107,7 @@ pub struct Opens {
     pub setup: Distribution,
     /// The slowest of these.
     pub setup_worst: Option<Id>,
-    /// Of those that stood: such whose SYN was sent again.
+    /// Of those that stood: such whose SYN was retransmitted.
     pub delayed: u64,
     /// Attempts that did not come to be, by end, peer and task; most first.
     pub failed: Vec<Failed>,
@@ -139,7 +139,7 @@ pub struct Opens {
     pub raced: Option<Raced>,
     /// Connections that another process kept open, which had a copy of their descriptors.
     pub inherited: Option<Inherited>,
-    /// The peer that a server cut off in the midst of one transfer after the other.
+    /// The peer that a server cut off in the middle of one transfer after the other.
     #[serde(skip)]
     pub cut_off: Option<CutOff>,
     /// The server that closed new connections upon their first message, for a time.

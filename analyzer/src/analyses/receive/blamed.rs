@@ -201,7 +201,7 @@ fn meaning(call: &str) -> &'static str {
             "readable, but the reader was in uninterruptible sleep (state D): a disk, most likely, a page, or a lock inside the kernel"
         }
         UNRECORDED => {
-            "readable, but the reader slept in no recorded system call: it waited for something else (a lock, a page, a disk)"
+            "readable, but the reader slept in no recorded syscall: it waited for something else (a lock, a page, a disk)"
         }
         "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
             "readable, but the reader slept in poll or epoll_wait: for something else, or not yet woken"

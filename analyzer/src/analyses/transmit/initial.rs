@@ -68,7 +68,7 @@ pub struct Initial {
 pub(super) struct Births {
     /// ESTABLISHED was seen, then; it had been a client.
     stood: BTreeMap<ConnectionId, (i64, bool)>,
-    /// A SYN was sent again, or a window reduced: when first.
+    /// A SYN was retransmitted, or a window reduced: when first.
     disturbed: BTreeMap<ConnectionId, i64>,
     /// SYN-ACKs that were sent again, by ends.
     synacks: BTreeSet<(SocketAddr, SocketAddr)>,

@@ -77,7 +77,7 @@ fn ways(facts: &Facts, of: &FxHashSet<SkbId>) -> FxHashMap<SkbId, Way> {
     out
 }
 
-/// The first SYN of each attempt whose SYN was sent again.
+/// The first SYN of each attempt whose SYN was retransmitted.
 fn syns(facts: &Facts) -> Vec<&TxRow> {
     let again: FxHashMap<ConnectionId, i64> = (facts.opens.iter())
         .filter(|o| o.syns_again.is_some_and(|n| n > 0))

@@ -95,7 +95,7 @@ fn piled(all: &[Piled]) -> Option<String> {
 /// `one socket wakes about 160 threads (python3) each time ...`
 pub(crate) fn herd(h: &Herd) -> String {
     format!(
-        "one socket wakes about {} threads ({}) {} that something comes, {} wakings for {} times, of which one can take it: a thundering herd, as where all wait for one listening socket without EPOLLEXCLUSIVE or SO_REUSEPORT (inferred)",
+        "one socket wakes about {} threads ({}) {} that something comes, {} wake-ups for {} events, each of which one thread can take: a thundering herd, as where all wait for one listening socket without EPOLLEXCLUSIVE or SO_REUSEPORT (inferred)",
         h.each,
         h.task,
         match h.times == h.of {

@@ -9,7 +9,7 @@ use crate::analyses::application::{Application, Server, Slow};
 /// Share of the slow ones.
 const MOSTLY: f64 = 0.5;
 
-/// `72 of 1021 answers of 10.77.0.20:6379 took p50 264.64 ms, in 9 bursts: ..., and each of these requests was acknowledged within 95.41 ms: ...`
+/// `72 of 1021 answers from 10.77.0.20:6379 took p50 264.64 ms, in 9 bursts: ..., and each of these requests was acknowledged within 95.41 ms: ...`
 pub(super) fn acknowledged(a: &Application) -> Option<String> {
     of(a, worst(a)?)
 }
@@ -34,7 +34,7 @@ pub(super) fn of(a: &Application, s: &Server) -> Option<String> {
         false => format!("{} of these requests were", slow.acked),
     };
     Some(format!(
-        "{} of {} answers of {} took p50 {}{}{}, and {which} acknowledged within {}: the peer's host, or what ends TCP before it, had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host (inferred){}",
+        "{} of {} answers from {} took p50 {}{}{}, and {which} acknowledged within {}: the peer's host, or what ends TCP before it, had it then, and the rest passed between its ACK and its answer, in the peer's program or on the answer's way before it came to this host (inferred){}",
         slow.n,
         s.response.n,
         s.server,

@@ -80,7 +80,7 @@ pub(super) fn tone_of_each(a: &Application, c: &Awaited, no_cpu: bool) -> Tone {
     }
 }
 
-/// `all 79 answers of 10.41.9.10:8081 to 10.41.3.10 took long alike, p50 92.76 ms, max 109.68 ms (the others p50 10.49 ms), 99.9 % of it in the server: ...`
+/// `all 79 answers from 10.41.9.10:8081 to 10.41.3.10 took long alike, p50 92.76 ms, max 109.68 ms (the others p50 10.49 ms), 99.9 % of it in the server: ...`
 pub(super) fn apart(a: &Application) -> Vec<String> {
     let each: Vec<(&Server, &Apart)> = a
         .servers
@@ -101,7 +101,7 @@ pub(super) fn apart(a: &Application) -> Vec<String> {
             ),
         };
         format!(
-            "all {} answers of {} to {} took long alike, p50 {}, max {} (the others p50 {}), {whose}",
+            "all {} answers from {} to {} took long alike, p50 {}, max {} (the others p50 {}), {whose}",
             c.n,
             s.server,
             c.client,
@@ -141,7 +141,7 @@ fn differ(servers: &[&Server]) -> bool {
         || few.iter().any(|s| out(s.response.max_ns, OUTLIER_NOTICE_NS))
 }
 
-/// `answers of 10.60.0.30:6379 took p50 90.77 ms, max 383.51 ms (n 176), 99.8 % of it in the server: ...`
+/// `answers from 10.60.0.30:6379 took p50 90.77 ms, max 383.51 ms (n 176), 99.8 % of it in the server: ...`
 pub(super) fn all_late(a: &Application) -> Option<String> {
     let (s, w) = always(a)?;
     let which = match w.n == s.response.n {
@@ -149,7 +149,7 @@ pub(super) fn all_late(a: &Application) -> Option<String> {
         false => format!("of {} of them ", w.n),
     };
     Some(format!(
-        "answers of {} took p50 {}, max {} (n {}), {which}{}{}{}",
+        "answers from {} took p50 {}, max {} (n {}), {which}{}{}{}",
         s.server,
         or_dash(s.response.p50_ns),
         or_dash(s.response.max_ns),
@@ -205,7 +205,7 @@ fn kept_words(k: &Kept) -> String {
         false => format!("{} of {}", k.n, k.of),
     };
     let closed = match k.timeout {
-        true => "then closed it (a keep-alive time-out of its own: inferred)",
+        true => "then closed it (its own keep-alive time-out, inferred)",
         false => "until it was closed",
     };
     format!(
@@ -273,7 +273,7 @@ pub(super) fn handed(r: &Released) -> bool {
     r.handed.saturating_mul(2) >= r.n
 }
 
-/// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, 1.29 s (median) after its answer before: ...`
+/// `; 27 of them ended when postgres/24010 answered 3 requests of psql at 10.0.0.3:40000, 1.29 s (median) after its previous answer: ...`
 pub(super) fn released(slow: &Slow) -> String {
     if let Some(k) = &slow.kept {
         return kept_words(k);
@@ -302,15 +302,15 @@ pub(in crate::analyses) fn released_by(r: &Released, which: &str) -> String {
     };
     let median = if r.requests == 1 { "" } else { " (median)" };
     let held = match handed(r) {
-        true => ": a lock that it held meanwhile, as an open transaction does (inferred)",
-        false => ": a lock that it held meanwhile, or what these requests brought (inferred)",
+        true => ": a lock it held meanwhile, as an open transaction does (inferred)",
+        false => ": a lock it held meanwhile, or what these requests brought (inferred)",
     };
     let meanwhile = r.meanwhile.as_ref().map_or_else(String::new, |(to, share)| {
-        format!(", {:.0} % of which it waited for the answer of {to}", share * 100.0)
+        format!(", {:.0} % of which it waited for the answer from {to}", share * 100.0)
     });
     let idle = r.idle_ns.filter(|ns| *ns >= APPLICATION_NOTICE_NS);
     let idle = idle.map_or_else(String::new, |ns| {
-        format!(", {}{median} after its answer before{meanwhile}{held}", duration(ns))
+        format!(", {}{median} after its previous answer{meanwhile}{held}", duration(ns))
     });
     format!(
         "; {which} waited until {} answered {requests} of {}{idle}",

@@ -211,7 +211,7 @@ fn held_before(c: &Awaited, way: i64) -> Option<String> {
 pub(super) fn headline(a: &Application) -> String {
     let parts = a.awaited.as_ref().filter(|_| slow_parts(a)).map(|c| {
         format!(
-            "answers began after p50 {}, and their last byte came after {}",
+            "answers took p50 {} to their first byte, {} to their last byte",
             or_dash(c.response.p50_ns),
             or_dash(c.whole.p50_ns)
         )

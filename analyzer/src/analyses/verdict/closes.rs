@@ -19,15 +19,15 @@ fn inherited(i: &Inherited) -> String {
     let waited = match i.waited {
         0 => String::new(),
         n if n == i.clients => {
-            ", and all their clients closed at once then, as who reads to the end of a connection does".to_owned()
+            ", and all their clients closed at once then, as clients that read until EOF do".to_owned()
         }
         n => format!(
-            ", and {n} of {} clients closed at once then, as who reads to the end of a connection does",
+            ", and {n} of {} clients closed at once then, as clients that read until EOF do",
             i.clients
         ),
     };
     format!(
-        "{} of {}{} got no FIN until {} (p50, max {}) after their last byte, when {}, which neither read nor sent on them, closed them, most likely by its end{waited}: it had a copy of their descriptors, as a child has that is started without close-on-exec, so that {server}'s own close ended nothing (inferred)",
+        "{} of {}{} got no FIN until {} (p50, max {}) after their last byte, when {}, which neither read nor sent on them, closed them, most likely by exiting{waited}: it held a copy of their descriptors, as a child started without close-on-exec does, so {server}'s own close ended nothing (inferred)",
         counted(i.connections, "connection", "connections"),
         i.at,
         task(&i.task),

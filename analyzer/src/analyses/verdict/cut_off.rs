@@ -12,7 +12,7 @@ fn cut_off(c: &CutOff) -> String {
     let bytes = |n: u32| size(n.into());
     let anew = match c.asked {
         Some(n) => format!(
-            " and asked for the same, by as many bytes as before ({}), so that it begins from the start each time (inferred)",
+            " and asked for the same, with as many bytes as before ({}), so it starts from the beginning each time (inferred)",
             size(i64::try_from(n).unwrap_or(i64::MAX))
         ),
         None => String::new(),
@@ -34,7 +34,7 @@ fn cut_off(c: &CutOff) -> String {
         },
     };
     format!(
-        "{}{task} cut off {} in the midst of {} transfers, one after the other, every {} (p50), each after its socket had taken {} (p50): it closed the connection itself while its last send had been taken only in part ({} of {}) and the rest was never sent; {back}; the peer had not closed before, and no retransmission timer ran out on them: a limit of the server ends them, as one of the output that it buffers for a slow reader{by_name}, or of the time of a transfer, or its program ends (inferred; its log may tell)",
+        "{}{task} cut off {} in the middle of {} transfers, one after the other, every {} (p50), each after its socket had taken {} (p50): it closed the connection itself while its last send had been taken only in part ({} of {}) and the rest was never sent; {back}; the peer had not closed before, and no retransmission timer ran out on them: a limit of the server ends them, as one of the output that it buffers for a slow reader{by_name}, or of the time of a transfer, or its program ends (inferred; its log may tell)",
         c.at,
         c.peer,
         c.connections,

@@ -4,7 +4,7 @@ mod ceased;
 mod silent;
 
 use super::evidence::from;
-use super::sentences::{apart, capital, counted, duration, moment, or_dash};
+use super::sentences::{apart, capital, counted, duration, moment, of_all, or_dash};
 use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Partly, port_of_any};
@@ -116,9 +116,7 @@ fn again(v: &InVain) -> Option<String> {
     };
     match (v.again, v.again_answered) {
         (0, _) => None,
-        (n, 0) if n == v.again_in_vain => Some(format!(
-            "{it} then asked {place} at once, without an answer to that either"
-        )),
+        (n, 0) if n == v.again_in_vain => Some(format!("{it} then asked {place} at once, in vain")),
         (_, 0) => Some(format!("{it} then asked {place} at once")),
         (_, n) => {
             let times = match (n == v.turns, n) {
@@ -135,7 +133,7 @@ fn again(v: &InVain) -> Option<String> {
 }
 
 fn what(v: &InVain) -> String {
-    let of = counted(v.of, "datagram", "datagrams");
+    let of = of_all(v.sends, v.of, "datagram", "datagrams");
     let asleep = match v.waited_in.as_str() {
         "" => String::new(),
         call => format!(" (in {call})"),
@@ -158,8 +156,7 @@ fn what(v: &InVain) -> String {
         n => format!(", from {} on ({n} were answered before)", moment(v.since_ns)),
     };
     format!(
-        "{} of {of} that {threads}{} sent {} had no answer while {it} waited {}{asleep}{open}{since}{less}",
-        v.sends,
+        "{of} that {threads}{} sent {} had no answer while {it} waited {}{asleep}{open}{since}{less}",
         v.task,
         place(v),
         waited(v)

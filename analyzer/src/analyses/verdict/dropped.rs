@@ -66,7 +66,7 @@ fn meaning(g: &Group) -> String {
             String::new()
         };
         let more = if g.answered.len() > 1 { " and others" } else { "" };
-        format!("its sender was told by ICMP{of}: {}{more}", a.says)
+        format!("ICMP error sent back{of}: {}{more}", a.says)
     });
     let next = g.next_link.as_ref().map(|n| {
         let mtu = n.mtu.map_or_else(String::new, |mtu| format!(", MTU {mtu}"));
@@ -119,10 +119,7 @@ pub(super) fn group(g: &Group) -> String {
             None => format!(" on {dev}"),
         },
     };
-    let qdisc = g
-        .qdisc
-        .as_deref()
-        .map_or_else(String::new, |q| format!(" (its qdisc: {q})"));
+    let qdisc = g.qdisc.as_deref().map_or_else(String::new, |q| format!(" (qdisc {q})"));
     match g.reason.as_str() {
         TOO_BIG => format!("{}{dev}{qdisc}{}", place(g), meaning(g)),
         _ => format!("{}{}{dev}{qdisc}", place(g), meaning(g)),

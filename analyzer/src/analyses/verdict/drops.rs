@@ -109,14 +109,9 @@ fn when(d: &Drops, lost: u64, within_ns: Option<(i64, i64)>) -> String {
     let seconds = |ns: i64| format!("{:.3}", ns as f64 / 1e9);
     match lost {
         1 => format!(", {} s after the start", seconds(from)),
-        _ if seconds(from) == seconds(to) => format!(", all at {} s of {} s", seconds(from), seconds(d.duration_ns)),
+        _ if seconds(from) == seconds(to) => format!(", all at {} s", seconds(from)),
         _ if to.saturating_sub(from).saturating_mul(TOGETHER) <= d.duration_ns => {
-            format!(
-                ", all from {} s to {} s of {} s",
-                seconds(from),
-                seconds(to),
-                seconds(d.duration_ns)
-            )
+            format!(", all from {} s to {} s", seconds(from), seconds(to))
         }
         _ => String::new(),
     }

@@ -120,7 +120,7 @@ fn on_another_way(o: &Opens, d: &Drops) -> bool {
 }
 
 /// How the ends of answers and requests are named in a headline.
-const NAMED: [&str; 4] = ["answers of ", "Answers of ", "requests to ", "request to "];
+const NAMED: [&str; 4] = ["answers from ", "Answers from ", "requests to ", "request to "];
 
 /// Answers that were late on their way, or did not come, while their connection lost something. What waited in a queue waited for that.
 fn late(headline: &str, a: &Application, hurt: &Hurt) -> bool {

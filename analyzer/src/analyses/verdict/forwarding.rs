@@ -5,9 +5,9 @@ use super::spells::listed;
 use super::{Line, Tone};
 use crate::analyses::forwarding::{Costly, CostlyPair, Forwarding};
 
-/// `from wan0 to dmz0 p50 590.0 us of a CPU a packet (n 6566; 3.95 us at other times)`
+/// `from wan0 to dmz0 p50 590.0 us of CPU time a packet (n 6566; 3.95 us at other times)`
 fn pair(p: &CostlyPair, first: bool) -> String {
-    let a_packet = if first { " of a CPU a packet" } else { "" };
+    let a_packet = if first { " of CPU time a packet" } else { "" };
     let others = p
         .other_p50_ns
         .map_or_else(String::new, |ns| format!("; {} at other times", duration(ns)));

@@ -25,7 +25,7 @@ fn first(a: &Application) -> Option<&GivenUp> {
         .or_else(|| worth().next())
 }
 
-/// `; that one waited for the answer of 10.0.0.9:7000 (...), p50 2.260 s`: what the server of these waited for, where it is asked on others' behalf.
+/// `; that one waited for the answer from 10.0.0.9:7000 (...), p50 2.260 s`: what the server of these waited for, where it is asked on others' behalf.
 fn behind(a: &Application, server: &str) -> String {
     let all = a.servers.iter().flat_map(|s| s.slow.iter().chain(&s.whole));
     let chains = all.filter_map(|s| s.waited.as_ref());
@@ -41,14 +41,14 @@ fn behind(a: &Application, server: &str) -> String {
                 .and_then(|s| s.response.p50_ns);
             let p50 = p50.map_or_else(String::new, |ns| format!(", p50 {} of all its answers", duration(ns)));
             format!(
-                "; where it answers others it waited for the answer of {}{p50}, as here, most likely (inferred)",
+                "; where it answers others it waited for the answer from {}{p50}, as here, most likely (inferred)",
                 chain(n)
             )
         },
     )
 }
 
-/// `; 52 of its 157 answers, p50 2.371 s, waited for that of 10.0.0.9:8443; 19 of 39 answers of 10.0.0.9:8443 took p50 2.470 s, ...`: what those that it did
+/// `; 52 of its 157 answers, p50 2.371 s, waited for that of 10.0.0.9:8443; 19 of 39 answers from 10.0.0.9:8443 took p50 2.470 s, ...`: what those that it did
 /// give waited for, and how late that was where its host had the questions soon.
 fn answered(a: &Application, server: &str) -> Option<String> {
     let s = a.servers.iter().find(|s| s.server == server)?;
@@ -117,7 +117,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
     let left = left_early::how(g).filter(|_| left_early::left(a, g));
     let how = match g.timeout {
         _ if hedged(g) => format!(
-            ", right when another server, which it had asked later, had answered ({} of them): hedged requests, whose slower ones nobody waits for (inferred)",
+            ", right when another server, which it had asked later, had answered ({} of them): hedged requests, the slower of which nobody waits for (inferred)",
             g.hedged
         ),
         _ if g.hasty => format!(
@@ -152,9 +152,9 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
     let wait = g.wait.p50_ns.map_or_else(|| "-".into(), duration);
     let ended = match g.ended {
         None | Some(0) => String::new(),
-        Some(1) if g.requests == 1 => ", and the thread that had asked ended then (exit or kill)".to_owned(),
-        Some(n) if n == g.requests => ", and the threads that had asked ended then (exit or kill)".to_owned(),
-        Some(n) => format!(", and {n} of the threads that had asked ended then (exit or kill)"),
+        Some(1) if g.requests == 1 => ", and the thread that had asked then ended (exit or kill)".to_owned(),
+        Some(n) if n == g.requests => ", and the threads that had asked then ended (exit or kill)".to_owned(),
+        Some(n) => format!(", and {n} of the threads that had asked then ended (exit or kill)"),
     };
     let idle = gone_idle(a).map_or_else(String::new, incomplete::gone_idle);
     Some(format!(

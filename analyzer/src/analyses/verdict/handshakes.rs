@@ -5,7 +5,7 @@ use crate::analyses::opens::{HalfOpen, Late, Opens};
 
 fn half_open(h: &HalfOpen) -> String {
     format!(
-        "{} refused at a listening socket because the queue of half-open connections was full, not the accept queue ({}): {} sent again, to {} that never answered ({})",
+        "{} refused at a listening socket because the queue of half-open connections was full, not the accept queue ({}): {} retransmitted, to {} that never answered ({})",
         counted(h.refused, "SYN was", "SYNs were"),
         h.listener,
         counted(h.synacks, "SYN-ACK was", "SYN-ACKs were"),
@@ -23,7 +23,7 @@ fn late(l: &Late) -> String {
         (None, None) => "the last ACK of the handshake was lost on its way or refused, which of these no counter of this recording tells".into(),
     };
     format!(
-        "{} to {} {} open at the client for p50 {}, max {} before the server's socket was ({} sent again): {why}",
+        "{} to {} {} open at the client for p50 {}, max {} before the server's socket was ({} retransmitted): {why}",
         counted(l.connections, "connection", "connections"),
         l.to,
         if l.connections == 1 { "was" } else { "were" },

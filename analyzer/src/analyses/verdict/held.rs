@@ -22,7 +22,7 @@ pub(super) fn words(a: &Application, all: &[&Unanswered]) -> Option<String> {
         n => format!("{n} of them "),
     };
     Some(format!(
-        "; {which}asked where {} as long ({} B) came late, too (p50 {}), of those that were asked later as well, until the end, while what else was asked came in time, and the server slept: requests that are held until there is news (long polls), or something that only these wait for and no event tells (inferred)",
+        "; {which}asked where {} as long ({} B) came late, too (p50 {}), of those that were asked later as well, until the end, while other requests were answered in time, and the server slept: requests that are held until there is news (long polls), or something that only these wait for and no event tells (inferred)",
         counted(held.answered, "other", "others"),
         held.bytes,
         duration(held.p50_ns)

@@ -141,7 +141,7 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
     let idle = idle.map_or_else(String::new, gone_idle);
     let says = match all.len() {
         1 => format!("1 request{whose} had no answer {which}{idle}{early}{gone}"),
-        n => format!("{n} requests{whose} had no answer, one {which}{idle}{early}{gone}"),
+        n => format!("{n} requests{whose} had no answer, the longest {which}{idle}{early}{gone}"),
     };
     let wanted = wanted(a, &all);
     let says = format!("{says}{}", held::words(a, &all).unwrap_or_default());
@@ -206,7 +206,7 @@ fn half_open(h: &HalfOpen) -> String {
         (task, false) => format!(" ({} of {task})", h.of_task),
     };
     format!(
-        "; {}{whose} to {} {} since {}, when the last segment came on any connection there that was open then, while {} answered: their peer is gone without a FIN or RST (half-open, inferred), and who sends nothing there never learns of it",
+        "; {}{whose} to {} {} since {}, when the last segment came on any connection there that was open then, while {} answered: their peer is gone without a FIN or RST (half-open, inferred), and a side that sends nothing never learns of it",
         counted(h.connections, "connection", "connections"),
         h.server,
         if h.connections == 1 {

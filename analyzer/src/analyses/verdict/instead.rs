@@ -15,7 +15,7 @@ fn turned_away(t: &TurnedAway) -> String {
         n => format!(", while {n} others stayed open"),
     };
     format!(
-        "{} of {} to {} were closed by {by} within {} without an answer, what they asked unread, from {} s to {} s{stayed}: its own limit or refusal, not the network",
+        "{} of {} to {} were closed by {by} within {} without an answer, their requests unread, from {} s to {} s{stayed}: its own limit or refusal, not the network",
         t.connections,
         counted(t.of, "connection", "connections"),
         t.at,
@@ -37,10 +37,10 @@ fn fallback(f: &Fallback) -> String {
     };
     let neighbour = match f.unresolved_on.as_str() {
         "" => String::new(),
-        dev => format!(", neighbour discovery on {dev} never had an address for it"),
+        dev => format!(", neighbour discovery on {dev} never got an address for it"),
     };
     format!(
-        "{} to connect to {}{by} came to nothing ({how}){neighbour}, and after p50 {} each thread took {} instead (inferred), which stood within {}",
+        "{} to connect to {}{by} failed ({how}){neighbour}, and after p50 {} each thread took {} instead (inferred), which connected within {}",
         counted(f.attempts, "attempt", "attempts"),
         f.to,
         or_dash(f.waited.p50_ns),

@@ -65,7 +65,7 @@ pub(super) fn how(g: &GivenUp) -> Option<String> {
         format!("{least} to {most}")
     };
     Some(format!(
-        ", while {} as long ({long} B) were answered, {} of them later than that (p50 {}), and what else was asked came in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, a time-out of theirs that is shorter than such always take, or something inside that server that no event tells (a pool, a limit; inferred)",
+        ", while {} as long ({long} B) were answered, {} of them later than that (p50 {}), and other requests were answered in time, and the server slept: requests that are held until there is news (long polls), which their clients left as when a tab is closed, a client time-out shorter than these always take, or something inside that server that no event tells (a pool, a limit; inferred)",
         counted(p.answered, "other", "others"),
         p.longer,
         duration(p.p50_ns)

@@ -217,7 +217,7 @@ fn own_line(t: &Transmit) -> Option<String> {
 fn corked(t: &Transmit) -> Option<String> {
     let c = t.corked.as_ref()?;
     Some(format!(
-        "{} of {} segments of {}{} lay p50 {}, max {}, in their own socket{} with nothing in flight and no window full, until the kernel's timer of 200 ms sent them: TCP_CORK, or MSG_MORE, that is not taken off when an answer is complete (inferred); neither the network nor the peer is in that time",
+        "{} of {} segments of {}{} lay p50 {}, max {}, in their own socket{} with nothing in flight and no window full, until the kernel's timer of 200 ms sent them: TCP_CORK or MSG_MORE, not cleared when an answer is complete (inferred); none of that time is the network's or the peer's",
         c.wait.n,
         c.of,
         c.by,
@@ -279,7 +279,7 @@ fn starved(t: &Transmit) -> Option<String> {
         None => "the others".into(),
     };
     Some(format!(
-        "{} waited in class {} of {} ({}) for that rate, p50 {}, max {} (n {}, from {} to {}), while {others} sent {}",
+        "{} waited in class {} of {} ({}), held to that rate, p50 {}, max {} (n {}, from {} to {}), while {others} sent {}",
         s.label,
         of(&s.class)?,
         q.dev,

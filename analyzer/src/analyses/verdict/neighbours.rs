@@ -28,7 +28,7 @@ fn what(s: &Spell) -> String {
     };
     let resent = (s.resent > 0).then(|| {
         format!(
-            "{} sent again{often}",
+            "{} retransmitted{often}",
             counted(s.resent, "segment was", "segments were")
         )
     });

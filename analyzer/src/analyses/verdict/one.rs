@@ -15,8 +15,8 @@ pub(super) fn of_whom(a: &Application) -> String {
         return String::new();
     };
     match (s.response.n, c.response.n) {
-        (n, all) if n == all => format!(" of {}", s.server),
-        (n, all) if n as f64 >= MOST * all as f64 => format!(", {n} of {all} of them of {},", s.server),
+        (n, all) if n == all => format!(" from {}", s.server),
+        (n, all) if n as f64 >= MOST * all as f64 => format!(", {n} of {all} of them from {},", s.server),
         _ => String::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::analyses::application::OneLine;
 pub(super) fn one_line(o: &OneLine) -> String {
     let beside = o.others_ns.map_or_else(String::new, |ns| {
         format!(
-            ", and answers of {} over other connections p50 {}",
+            ", and answers from {} over other connections p50 {}",
             o.server,
             duration(ns)
         )
@@ -52,7 +52,7 @@ mod tests {
             one_line(&o),
             "98 of 941 requests of shop-web1/30771 (10.85.1.10:38240 > 10.85.9.10:6379) were sent while answers to earlier ones were still on their way \
              over the same connection (p50 1.5 MB of them, at 293 Mbit/s, in 12 spells), behind which their own come: p50 41.67 ms, max 150.38 ms after \
-             they were sent, where such a request is answered p50 112.0 µs at other times, and answers of 10.85.9.10:6379 over other connections p50 \
+             they were sent, where such a request is answered p50 112.0 µs at other times, and answers from 10.85.9.10:6379 over other connections p50 \
              113.0 µs: head-of-line blocking on a shared connection (inferred, of a protocol that answers in order)"
         );
     }

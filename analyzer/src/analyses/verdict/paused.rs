@@ -27,7 +27,7 @@ fn words(p: &Paused) -> String {
     };
     let asleep = match p.asleep_in.as_str() {
         "" => String::new(),
-        UNRECORDED => ", while it slept, in no recorded system call,".to_owned(),
+        UNRECORDED => ", while it slept, in no recorded syscall,".to_owned(),
         call => format!(", while it slept in {call}"),
     };
     let waits = match (p.timeout, p.asleep_in.as_str()) {

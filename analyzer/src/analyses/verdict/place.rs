@@ -48,7 +48,7 @@ fn let_go(l: &LetGo) -> String {
     )
 }
 
-/// `; the same held 34 of 953 answers of 10.41.8.10:8080 (p50 48.15 ms)`: of other servers, where the same program let their packets go.
+/// `; the same held 34 of 953 answers from 10.41.8.10:8080 (p50 48.15 ms)`: of other servers, where the same program let their packets go.
 pub(super) fn let_go_too(a: &Application, (s, first): (&Server, &Slow)) -> String {
     let who = |slow: &Slow| {
         slow.place
@@ -61,7 +61,7 @@ pub(super) fn let_go_too(a: &Application, (s, first): (&Server, &Slow)) -> Strin
         let slow = o.slow.iter().find(|slow| who(slow).as_ref() == Some(&by))?;
         let all = o.response.n;
         Some(format!(
-            "{} of {all} answers of {} (p50 {})",
+            "{} of {all} answers from {} (p50 {})",
             slow.n,
             o.server,
             duration(slow.p50_ns)

@@ -32,7 +32,7 @@ fn held(s: &Server) -> Option<(&Slow, &Place, &(String, f64))> {
     long.then_some((w, p, other))
 }
 
-/// `answers of 203.0.113.2:80 (n 151, p50 335.24 ms) and 203.0.113.20:8443 (n 31, p50 301.75 ms) lie in the queue of wan0 (htb) for nearly all of their time: ...`
+/// `answers from 203.0.113.2:80 (n 151, p50 335.24 ms) and 203.0.113.20:8443 (n 31, p50 301.75 ms) lie in the queue of wan0 (htb) for nearly all of their time: ...`
 fn words(a: &Application) -> Option<String> {
     let mut all: Vec<(&Server, &Slow, &Place, &(String, f64))> = a
         .servers
@@ -55,7 +55,7 @@ fn words(a: &Application) -> Option<String> {
         kind => format!(" ({kind})"),
     };
     Some(format!(
-        "answers of {} lie in the queue of {}{kind} for nearly all of their time: {:.0} % of its bytes are {who}, behind which they wait",
+        "answers from {} lie in the queue of {}{kind} for nearly all of their time: {:.0} % of its bytes are {who}, behind which they wait",
         listed(&named),
         place.dev,
         part * 100.0

@@ -73,14 +73,14 @@ pub(super) fn kept_back(r: &Receive) -> bool {
     r.low_water.is_some() && stage.is_some_and(|s| kept.contains(&s))
 }
 
-/// `kept back by TCP though nothing was missing: desk1/7 at 10.0.0.3:40000 is woken ...`
+/// `held back by TCP though nothing was missing: desk1/7 at 10.0.0.3:40000 is woken ...`
 fn low_water(of: &LowWater) -> String {
     let task = match of.task.as_str() {
         "" => String::new(),
         task => format!("{task} at "),
     };
     format!(
-        "kept back by TCP, for p50 {} and up to {}, though nothing was missing: {task}{} is not woken for fewer bytes than it asked for (SO_RCVLOWAT, inferred)",
+        "held back by TCP, for p50 {} and up to {}, though nothing was missing: {task}{} is not woken for fewer bytes than it asked for (SO_RCVLOWAT, inferred)",
         duration(of.held_ns),
         duration(of.longest_ns),
         of.at

@@ -9,16 +9,21 @@ use crate::analyses::opens::{Opens, Reset};
 /// Reasons of a RST for what came to a connection in TIME_WAIT, or after a close (include/net/rstreason.h).
 const CLOSED: [&str; 2] = ["TIMEWAIT", "TCP_ABORT_ON_DATA"];
 
+/// `1 connection (10.0.0.1:40000 > 10.0.0.2:80)`
+fn which(r: &Reset) -> String {
+    let n = counted(r.resets, "connection", "connections");
+    match r.resets {
+        1 => format!("{n} ({})", r.label),
+        _ => format!("{n} (first {})", r.label),
+    }
+}
+
 /// Of resets that a program notices.
 pub(super) fn reset(r: &Reset) -> Option<String> {
     if r.complete {
         return None;
     }
-    let n = counted(r.resets, "connection", "connections");
-    let n = match r.resets {
-        1 => format!("{n} ({})", r.label),
-        _ => format!("{n} (first {})", r.label),
-    };
+    let n = which(r);
     let was = was(r.resets);
     match (r.received, r.sender) {
         (true, _) if !r.untranslated.is_empty() => Some(format!("{n} {was} reset {}", untranslated(r))),
@@ -57,7 +62,7 @@ fn aborted(r: &Reset) -> String {
     let early = match a.answered_bytes {
         n if n == 0 || !a.server => String::new(),
         n => format!(
-            ", after it had sent {} on each{}, as a server that answers and closes before it has the whole request, such as one that is too large, so that who still sends gets the RST in place of the answer (inferred)",
+            ", after it had sent {} on each{}, as a server that answers and closes before it has the whole request, such as one that is too large, so a client still sending gets the RST instead of the answer (inferred)",
             size(n),
             middle(a.count)
         ),
@@ -126,15 +131,15 @@ fn by_twin(r: &Reset) -> String {
                 false => format!(": what they sent went by {} then", ways.join(", ")),
             };
             format!(
-                "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}{ways}; meanwhile its link-layer address went there and back ({changes} changes), so two hosts hold that address, at once or in turns (two masters of VRRP, a failover that goes to and fro; inferred)"
+                "not by the peer but by another host of this recording that has {at} too and did not know them{when}{ways}; meanwhile its link-layer address went there and back ({changes} changes), so two hosts hold that address, at once or in turns (two masters of VRRP, a failover that goes to and fro; inferred)"
             )
         }
         (false, _) => format!(
-            "not by the peer but by another host of this recording that has {at}, too, and did not know them{when}: what they sent went by {} then, so the route to an address that several hosts have changed under its connections (ECMP hashed anew, anycast, a failover; inferred)",
+            "not by the peer but by another host of this recording that has {at} too and did not know them{when}: what they sent went by {} then, so the route to an address that several hosts have changed under its connections (ECMP hashed anew, anycast, a failover; inferred)",
             ways.join(", ")
         ),
         (true, true) => format!(
-            "not by the peer but by another host of this recording that listens at {at}, too, and did not know them{when}: two hosts have that address, or what was sent to it goes to another one now (inferred)"
+            "not by the peer but by another host of this recording that listens at {at} too and did not know them{when}: two hosts have that address, or what was sent to it goes to another one now (inferred)"
         ),
         (true, false) => format!(
             "not by the peer but by another host of this recording that has {at}, too, and no such socket{when}: two hosts have that address"
@@ -144,19 +149,19 @@ fn by_twin(r: &Reset) -> String {
 
 /// At the head of the page.
 pub(super) fn between_words(r: &Reset) -> String {
-    let n = counted(r.resets, "connection", "connections");
+    let (n, was) = (which(r), was(r.resets));
     if r.elsewhere {
-        return format!("{n} {} reset (first {}), {}", was(r.resets), r.label, elsewhere(r));
+        return format!("{n} {was} reset, {}", elsewhere(r));
     }
     if !r.untranslated.is_empty() {
-        return format!("{n} {} reset (first {}) {}", was(r.resets), r.label, untranslated(r));
+        return format!("{n} {was} reset {}", untranslated(r));
     }
     if r.rejected.is_some() {
-        return format!("{n} {} reset (first {}) {}", was(r.resets), r.label, by_rule(r));
+        return format!("{n} {was} reset {}", by_rule(r));
     }
     match r.twin || r.listens {
-        true => format!("{n} {} reset (first {}) {}", was(r.resets), r.label, by_twin(r)),
-        false => format!("{n} {} reset ({}), and not by its peer", was(r.resets), r.label),
+        true => format!("{n} {was} reset {}", by_twin(r)),
+        false => format!("{n} {was} reset, and not by the peer"),
     }
 }
 
@@ -190,7 +195,7 @@ pub(super) fn causes(o: &Opens) -> Option<String> {
         task => format!(" ({task})"),
     };
     Some(format!(
-        "{}{by} closed {} after {} without a request (p50, all alike: a keep-alive time-out of its own, inferred) just as the next request was under way: it came {} behind (p50), met a closed socket and was answered by a RST, so it is lost unless its client sends it again; who keeps such connections has to give them up sooner than their server",
+        "{}{by} closed {} after {} without a request (p50, all alike: its own keep-alive time-out, inferred) just as the next request was under way: it came {} later (p50), met a closed socket and got a RST, so it is lost unless its client sends it again; clients must drop idle connections sooner than the server does",
         r.at,
         counted(r.connections, "connection", "connections"),
         duration(r.idle_ns),

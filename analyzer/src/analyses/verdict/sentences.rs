@@ -32,6 +32,14 @@ pub fn times(n: u64) -> String {
     }
 }
 
+/// Some of all, or all: `3 of 48 datagrams`, `all 48 datagrams`.
+pub(crate) fn of_all(n: u64, all: u64, one: &str, many: &str) -> String {
+    match n == all && all > 1 {
+        true => format!("all {}", counted(all, one, many)),
+        false => format!("{n} of {}", counted(all, one, many)),
+    }
+}
+
 /// A moment since the start of the recording.
 pub(crate) fn moment(ns: i64) -> String {
     format!("{:.3} s", ns as f64 / 1e9)
@@ -224,10 +232,10 @@ pub(super) fn the_card(counters: Option<&Counters>) -> Option<String> {
 
 /// Where they are lost first, if that is anywhere.
 pub(super) fn tcp(t: &Tcp) -> (Tone, String) {
-    lossy::with(t, of_all(t))
+    lossy::with(t, of_calls(t))
 }
 
-fn of_all(t: &Tcp) -> (Tone, String) {
+fn of_calls(t: &Tcp) -> (Tone, String) {
     let n = t.calls();
     let sockets = t.connections.len();
     // Nothing of these left this host: they say nothing of the network.
@@ -287,9 +295,9 @@ fn of_all(t: &Tcp) -> (Tone, String) {
             ", of class pmtu because the path's MTU was lowered, by ICMP messages or after a probe (tcp_mtu_probing)"
                 .into()
         }
-        n if n == of_sockets => ", because ICMP messages that came lowered the path's MTU (no black hole)".into(),
+        n if n == of_sockets => ", because incoming ICMP messages lowered the path MTU (no black hole)".into(),
         n => format!(
-            ", {} because ICMP messages that came lowered the path's MTU",
+            ", {} because incoming ICMP messages lowered the path MTU",
             counted(n, "call", "calls")
         ),
     };

@@ -76,9 +76,9 @@ pub(super) fn served_late(a: &Application) -> Option<String> {
 /// Of turnarounds whose threads waited for nothing that comes over a network.
 pub(super) fn no_network(waited: Option<&Waited>) -> &'static str {
     match waited {
-        None => "; the network is in none of that",
-        Some(w) if w.kind == "others" => "; the network is in none of that",
-        Some(_) => "; the network to those who asked is in none of that",
+        None => "; none of that is network time",
+        Some(w) if w.kind == "others" => "; none of that is network time",
+        Some(_) => "; none of that is network time towards those who asked",
     }
 }
 
@@ -140,7 +140,7 @@ fn share_of(ns: i64, s: &Slow) -> f64 {
     ns as f64 / (s.p50_ns.max(1) as f64 * s.n.max(1) as f64)
 }
 
-/// `55 of 223 answers of 10.9.2.2:7316 took p50 90.45 ms, ...; 4 others ...`
+/// `55 of 223 answers from 10.9.2.2:7316 took p50 90.45 ms, ...; 4 others ...`
 pub(super) fn most_of_it(a: &Application) -> Option<String> {
     if let Some(all) = all_late(a) {
         return Some(all);
@@ -158,7 +158,7 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     let others: Vec<String> = others
         .map(|o| {
             let which = counted(o.n, "other", "others");
-            format!("; {which} p50 {}{}, {}", duration(o.p50_ns), when(o), place(o))
+            format!("; {which} took p50 {}{}, {}", duration(o.p50_ns), when(o), place(o))
         })
         .collect();
     let all = match busy(a).len() > 1 {
@@ -171,7 +171,7 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
     let which = match alike {
         // The slowest of answers that all take long are no exception.
         true => format!(
-            "answers of {} took p50 {}, max {} (n {}); {} of the slowest {p50}{}{}",
+            "answers from {} took p50 {}, max {} (n {}); {} of the slowest {p50}{}{}",
             s.server,
             duration(of_all),
             or_dash(s.response.max_ns),
@@ -181,7 +181,7 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
             when(first),
         ),
         false => format!(
-            "{} of {} answers of {} took {p50}{}{all}{}",
+            "{} of {} answers from {} took {p50}{}{all}{}",
             first.n,
             s.response.n,
             s.server,
@@ -237,12 +237,12 @@ pub(super) fn by_server(a: &Application) -> Option<String> {
     (!each.is_empty()).then(|| format!("{}{more}", each.join(", ")))
 }
 
-/// `answers of 10.9.1.1:7313 took p50 39.62 ms, max 48.74 ms`, where what is known of all servers' answers is not of this one.
+/// `answers from 10.9.1.1:7313 took p50 39.62 ms, max 48.74 ms`, where what is known of all servers' answers is not of this one.
 pub(super) fn of_one(a: &Application) -> Option<String> {
     let s = worst(a).filter(|_| busy(a).len() > 1)?;
     let whole = s.whole.as_ref().filter(|w| w.at != "unknown");
     Some(format!(
-        "answers of {} took p50 {}, max {}{}",
+        "answers from {} took p50 {}, max {}{}",
         s.server,
         or_dash(s.response.p50_ns),
         or_dash(s.response.max_ns),
@@ -272,7 +272,7 @@ fn shared_words(a: &Application, s: &Server) -> String {
     let others = others.map_or_else(String::new, |o| {
         let p50 = or_dash(o.response.p50_ns);
         format!(
-            "; answers of {} took p50 {p50}, its own p50 {}",
+            "; answers from {} took p50 {p50}, its own p50 {}",
             o.server,
             or_dash(s.response.p50_ns)
         )

@@ -22,7 +22,7 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
             };
             format!(", {} for answers by UDP{of} that did not come", waiting(w))
         }
-        _ => format!(", {} for the answer of {}", waiting(w), chain(w)),
+        _ => format!(", {} for the answer from {}", waiting(w), chain(w)),
     }
 }
 

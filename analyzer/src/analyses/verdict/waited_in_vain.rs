@@ -1,6 +1,6 @@
 //! Which answers waited for those by UDP that did not come.
 
-use super::sentences::{counted, duration};
+use super::sentences::{counted, duration, of_all};
 use crate::analyses::application::{Application, Slow, Waited};
 use crate::analyses::datagrams::InVain;
 
@@ -13,7 +13,7 @@ fn for_these(w: &Waited, v: &InVain) -> bool {
     last.is_some_and(|w| w.kind == "no_datagrams" && !w.of.is_empty() && w.of == v.to)
 }
 
-/// `for these waited 28 of 366 answers of 10.0.0.3:5432 (p50 6.011 s)`
+/// `28 of 366 answers from 10.0.0.3:5432 (p50 6.011 s) waited for these`
 pub(super) fn so(v: &InVain, a: &Application) -> Option<String> {
     let of = a
         .servers
@@ -27,12 +27,12 @@ pub(super) fn so(v: &InVain, a: &Application) -> Option<String> {
     of.truncate(SERVERS);
     let mut each: Vec<String> = (of.iter())
         .map(|(s, w)| {
-            let n = counted(s.response.n, "answer", "answers");
-            format!("{} of {n} of {} (p50 {})", w.n, s.server, duration(w.p50_ns))
+            let n = of_all(w.n, s.response.n, "answer", "answers");
+            format!("{n} from {} (p50 {})", s.server, duration(w.p50_ns))
         })
         .collect();
     if more > 0 {
         each.push(format!("those of {}", counted(more, "more server", "more servers")));
     }
-    (!each.is_empty()).then(|| format!("for these waited {}", each.join(", ")))
+    (!each.is_empty()).then(|| format!("{} waited for these", each.join(", ")))
 }

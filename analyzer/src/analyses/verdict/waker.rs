@@ -8,7 +8,7 @@ use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 /// What a reader did in a call.
 fn slept(call: &str) -> String {
     match call {
-        UNRECORDED => "slept in no recorded system call".into(),
+        UNRECORDED => "slept in no recorded syscall".into(),
         UNINTERRUPTIBLE => "was in uninterruptible sleep (state D)".into(),
         STOPPED => "was stopped by a signal (SIGSTOP)".into(),
         TRACED => "was stopped by its tracer".into(),

@@ -55,7 +55,7 @@ pub(super) fn line_full(share: f64) -> String {
 /// `in 122 moments of p50 6.10 ms, in each of which p50 9 of 12 hosts ...`
 pub(super) fn incast(i: &Incast) -> String {
     format!(
-        "in {} moments of p50 {}, in each of which p50 {} of the {} hosts that lost some on their way to {} did, when {} left by it, where {} do on average: they send at once, and the queue has no room for all of that together (incast, inferred)",
+        "in {} moments of p50 {}, in each of which p50 {} of the {} hosts that lost some on their way to {} did, when {} left by it, where {} do on average: they send at the same time, and the queue has no room for it all (incast, inferred)",
         i.bursts,
         duration(i.lasted_ns),
         i.senders,

@@ -107,7 +107,7 @@ pub(super) fn whose(g: &Group) -> Option<String> {
     let sizes = g.sizes.map_or_else(String::new, sizes);
     let igmp = g.membership.map(|n| {
         let which = if n == g.count { "all".to_owned() } else { n.to_string() };
-        format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group")
+        format!("{which} as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a snooping switch forgets the members of a multicast group")
     });
     let arp = g.arp.as_ref().map(|a| arp(g, a));
     let steady = g.steady.as_ref().map(|s| {
@@ -220,7 +220,7 @@ fn arp(g: &Group, a: &Arp) -> String {
         n => format!("; {} asked for never answered", counted(n, "address", "addresses")),
     };
     format!(
-        "{which}: the neighbour {}{others} on {}, which answers at other times, was not resolved from {} to {to} (that these frames are why is inferred){nobody}",
+        "{which}: the neighbour {}{others} on {}, which answers at other times, was not resolved from {} to {to} (that these frames are the cause is inferred){nobody}",
         s.address,
         s.dev,
         moment(s.from_ns)

@@ -91,13 +91,13 @@ fn words(m: &Metric) -> Option<String> {
     let server = server(m);
     if !surely(m) && a_tenth(&m.before, &m.after) {
         return Some(format!(
-            "A tenth of the answers of {server} took longer than any before: {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
+            "A tenth of the answers from {server} took longer than any before: {}; by the test of chance that may be single stalls, so it is not judged: see the slow ones in a report of each.",
             figures(m, &ALL)
         ));
     }
     longer(&m.before, &m.after).then(|| {
         format!(
-            "The slowest answers of {server} take far longer: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
+            "The slowest answers from {server} take far longer: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
             figures(m, &SLOWEST)
         )
     })
@@ -108,13 +108,13 @@ fn words_gone(m: &Metric) -> Option<String> {
     let server = server(m);
     if !surely(m) && a_tenth(&m.after, &m.before) {
         return Some(format!(
-            "A tenth of the answers of {server} took longer before than any after: {}; by the test of chance that may have been single stalls, so it is not judged: see the slow ones in a report of each.",
+            "A tenth of the answers from {server} took longer before than any after: {}; by the test of chance that may have been single stalls, so it is not judged: see the slow ones in a report of each.",
             figures(m, &ALL)
         ));
     }
     longer(&m.after, &m.before).then(|| {
         format!(
-            "The slowest answers of {server} take far less long: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
+            "The slowest answers from {server} take far less long: {}; not judged, since one stall makes many of them: see the slow ones in a report of each.",
             figures(m, &SLOWEST)
         )
     })

@@ -17,7 +17,7 @@ pub(in crate::diff) fn is_answer(m: &Metric) -> bool {
     m.which.ledger == LEDGER && m.which.stage == "response"
 }
 
-/// `Answers of 10.0.0.1:80: p50 1.15 ms -> 1.06 ms (n 374 -> 771).`: those with most answers.
+/// `Answers from 10.0.0.1:80: p50 1.15 ms -> 1.06 ms (n 374 -> 771).`: those with most answers.
 pub(in crate::diff) fn answers_alike(metrics: &[Metric]) -> String {
     let mut all: Vec<&Metric> = metrics.iter().filter(|m| is_answer(m) && !m.unfelt).collect();
     all.sort_by_key(|m| std::cmp::Reverse(m.before.n.saturating_add(m.after.n)));

@@ -144,10 +144,10 @@ impl Leading<'_> {
             let how = if longer { "longer" } else { "less long" };
             let first = match m.which.stage {
                 "call" => format!(
-                    "Answers of {}, with the opening of their connection, take {how}",
+                    "Answers from {}, with the opening of their connection, take {how}",
                     server(m)
                 ),
-                "response" => format!("Answers of {} take {how}", server(m)),
+                "response" => format!("Answers from {} take {how}", server(m)),
                 CONVERSATION => format!(
                     "Connections to {} take {how} from their opening to the last answer",
                     server(m)

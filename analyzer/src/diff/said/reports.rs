@@ -119,12 +119,12 @@ mod tests {
             };
             reports.of_slow(std::slice::from_ref(m))
         };
-        let slow = "3 of 9 answers of 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81; and more";
-        let words = "Of slow answers a report of after says: 3 of 9 answers of 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81.";
+        let slow = "3 of 9 answers from 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81; and more";
+        let words = "Of slow answers a report of after says: 3 of 9 answers from 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81.";
         assert_eq!(said(slow, &m).as_deref(), Some(words));
         // Of another one; of one that only waits unread; of none that is slower.
         assert_eq!(
-            said("3 of 9 answers of 10.0.0.2:81 took 2 s, waiting for 10.0.0.1:80", &m),
+            said("3 of 9 answers from 10.0.0.2:81 took 2 s, waiting for 10.0.0.1:80", &m),
             None
         );
         m.which.stage = "unread";

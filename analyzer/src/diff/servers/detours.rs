@@ -1,6 +1,6 @@
 //! Addresses that clients try first and in vain, before they take one of the other family: on one side alone. Who opens a connection waits for that each time, and no answer's time has it.
 //!
-//! In: attempts that came to nothing while their thread took another address (`analyses::opens`, inferred). Out: a sentence each. Without a test of chance worse (or better): ten or more on one side, a tenth of that rate at
+//! In: attempts that failed while their thread took another address (`analyses::opens`, inferred). Out: a sentence each. Without a test of chance worse (or better): ten or more on one side, a tenth of that rate at
 //! most on the other. Not of parts of recordings or some devices, where an attempt may lie across.
 
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ fn words(to: &str, t: &Tried, worse: bool) -> Detour {
         .map_or_else(String::new, |ns| format!(" p50 {} later", duration(ns)));
     let neighbour = match t.unresolved_on.as_str() {
         "" => String::new(),
-        dev => format!("; neighbour discovery on {dev} never had an address for it"),
+        dev => format!("; neighbour discovery on {dev} never got an address for it"),
     };
     let often = times(t.times);
     let came = [

@@ -86,10 +86,10 @@ impl Few {
     fn sentence(&self) -> String {
         let server = self.which.service.as_deref().unwrap_or("all servers");
         let what = match self.which.stage {
-            "call" => format!("Answers of {server}, with the opening of their connection,"),
+            "call" => format!("Answers from {server}, with the opening of their connection,"),
             "turnaround" => format!("Turnarounds of {server}"),
             "connect" => format!("Openings of connections to {server}"),
-            _ => format!("Answers of {server}"),
+            _ => format!("Answers from {server}"),
         };
         let (b, a) = (&self.before, &self.after);
         let range = |h: &Handful| format!("{} to {}", duration(h.least_ns), duration(h.most_ns));

@@ -188,7 +188,7 @@ fn only(with: &Side, without: &Side) -> Vec<GaveUp> {
 }
 
 impl GaveUp {
-    /// How many requests these servers get for each answer of the one whose program asks them: with, without, and that server.
+    /// How many requests these servers get for each answer from the one whose program asks them: with, without, and that server.
     fn per_answer<'a>(&self, asks: &'a [Asks], after: bool) -> Option<(f64, f64, &'a str)> {
         let own: Vec<&Asks> = asks.iter().filter(|x| self.servers.contains(&x.asked)).collect();
         let server = &own.first()?.server;
@@ -263,7 +263,7 @@ impl GaveUp {
         };
         if let Some((with, without, server)) = self.per_answer(asks, after) {
             out += &format!(
-                "; it {asks_again}: {with:.1} requests for each answer of {server}, {without:.1} {other} (given up ones counted, inferred), more work for the same answers"
+                "; it {asks_again}: {with:.1} requests for each answer from {server}, {without:.1} {other} (given up ones counted, inferred), more work for the same answers"
             );
         }
         let again = self.per_answer(asks, after).is_some();

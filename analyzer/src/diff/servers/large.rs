@@ -133,7 +133,7 @@ fn compared((server, client): Whose, (mut b_bytes, mut b): Answers, (mut a_bytes
     let far = most as f64 >= FACTOR * least as f64 && most.saturating_sub(least) >= LONGER_NS;
     (apart && far).then(|| Large {
         sentence: format!(
-            "Large answers of {server}{} ({} each) take {} to their last byte: p50 {} -> {}, n {} -> {}",
+            "Large answers from {server}{} ({} each) take {} to their last byte: p50 {} -> {}, n {} -> {}",
             client.map_or_else(String::new, |c| format!(" for {c}")),
             size(after_bytes),
             if worse { "longer" } else { "less long" },
@@ -193,7 +193,7 @@ mod tests {
                 .map(|l| (l.worse, l.by_ns / 1_000_000, l.sentence))
         };
         let (slow, fast) = ([978; 23], [371; 56]);
-        let sentence = "Large answers of 10.0.0.2:80 (400.0 kB each) take less long to their last byte: p50 978.00 ms -> 371.00 ms, n 23 -> 56";
+        let sentence = "Large answers from 10.0.0.2:80 (400.0 kB each) take less long to their last byte: p50 978.00 ms -> 371.00 ms, n 23 -> 56";
         assert_eq!(said(&slow, &fast, 400_000), Some((false, -607, sentence.into())));
         assert_eq!(said(&fast, &slow, 410_000).map(|l| (l.0, l.1)), Some((true, 607)));
         // Too few; of another size; hardly longer; as scattered as they differ.

@@ -176,7 +176,7 @@ impl Servers {
         let first = metrics.iter().filter(|_| alone).find(passed);
         let server = first.and_then(|m| m.which.service.as_deref());
         server.map_or_else(String::new, |s| {
-            format!(", behind the larger answers of {s} (inferred)")
+            format!(", behind the larger answers from {s} (inferred)")
         })
     }
 
@@ -228,7 +228,7 @@ impl Sizes {
         let server = match (of, self.requests) {
             (false, _) => String::new(),
             (true, true) => format!(" to {}", self.server),
-            (true, false) => format!(" of {}", self.server),
+            (true, false) => format!(" from {}", self.server),
         };
         let client = self.client.map_or_else(String::new, |c| match self.requests {
             true => format!(" of {c}"),

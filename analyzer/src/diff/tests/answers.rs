@@ -57,7 +57,7 @@ fn slower_answers_lead_and_the_queue_on_their_way_is_named() {
     assert_eq!((s.shift, s.outcome, m.before.n), (19_000_000, Outcome::Worse, 400));
     let told = &d.verdict.sentence;
     assert!(
-        told.starts_with(&format!("Answers of {SERVER} take longer: p50 ")) && told.contains("n 400 -> 400"),
+        told.starts_with(&format!("Answers from {SERVER} take longer: p50 ")) && told.contains("n 400 -> 400"),
         "{told}"
     );
     assert!(
@@ -83,7 +83,7 @@ fn slower_answers_lead_and_the_queue_on_their_way_is_named() {
     assert!(
         back.verdict
             .sentence
-            .starts_with(&format!("Answers of {SERVER} take less long: "))
+            .starts_with(&format!("Answers from {SERVER} take less long: "))
     );
 }
 
@@ -149,7 +149,7 @@ fn a_connection_for_each_answer_is_said_and_no_improvement() {
     assert_eq!(call.shifts[0].after, response_p50(&f) + 8_000_000);
     assert!(
         told.starts_with(&format!(
-            "Answers of {SERVER}, with the opening of their connection, take longer: p50"
+            "Answers from {SERVER}, with the opening of their connection, take longer: p50"
         )),
         "{told}"
     );

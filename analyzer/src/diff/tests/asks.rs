@@ -96,14 +96,14 @@ fn many_requests_in_place_of_one_are_said_behind_the_answers_and_quicker_ones_ar
     );
     let at = told.find(&said).unwrap_or_else(|| panic!("{told}"));
     assert!(
-        told.starts_with(&format!("Answers of {SERVER} take longer: ")),
+        told.starts_with(&format!("Answers from {SERVER} take longer: ")),
         "{told}"
     );
     assert!(
         !told[..at].trim_end_matches(' ').trim_end_matches('.').contains(". "),
         "{told}"
     );
-    assert!(!told.contains(&format!("Answers of {STORE}")), "{told}");
+    assert!(!told.contains(&format!("Answers from {STORE}")), "{told}");
     assert_eq!(outcome(&d, &format!("app.response[{STORE}]")), Outcome::NotComparable);
     let why = format!("but its requests are others: per answer of {SERVER} there were 1.0 -> 20 of them (400 -> 8000)");
     assert!(
@@ -218,9 +218,12 @@ fn slowest_answers_that_are_not_judged_stand_behind_what_is_worse() {
         f
     };
     let before = asking(|_| 1, 300_000);
-    let slowest = format!("The slowest answers of {SERVER} take far longer: ");
+    let slowest = format!("The slowest answers from {SERVER} take far longer: ");
     let told = of(&before, &tail(3_000_000)).verdict.sentence;
-    assert!(told.starts_with(&format!("Answers of {STORE} take longer: ")), "{told}");
+    assert!(
+        told.starts_with(&format!("Answers from {STORE} take longer: ")),
+        "{told}"
+    );
     let (at, first) = (told.find(&slowest).unwrap(), told.find("Worse in ").unwrap());
     assert!(at < first, "{told}");
     // Nothing is worse, or all is alike: they lead.

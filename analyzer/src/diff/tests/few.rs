@@ -53,7 +53,7 @@ fn few_answers_are_said_and_no_good_news() {
     let v = &d.verdict;
     assert!(v.outcome == Outcome::Same && v.reserved, "{v:?}");
     assert_eq!(broken(&d), [] as [String; 0]);
-    let start = format!("Answers of {SERVER} are too few to judge (5 and 5): p50 ");
+    let start = format!("Answers from {SERVER} are too few to judge (5 and 5): p50 ");
     assert!(v.sentence.starts_with(&start), "{}", v.sentence);
     let end = ", every one after longer than every one before (exact rank test p 0.008, not adjusted). No difference found in what could be compared. ";
     assert!(v.sentence.contains(end), "{}", v.sentence);
@@ -106,7 +106,7 @@ fn answers_that_overlap_have_both_figures_only_and_one_side_may_have_enough() {
     later(&mut worse, |_| 54_000_000);
     let v = of(&f, &worse).verdict;
     assert!(
-        v.outcome == Outcome::Worse && v.sentence.starts_with("Answers of "),
+        v.outcome == Outcome::Worse && v.sentence.starts_with("Answers from "),
         "{v:?}"
     );
     // With enough on both sides it is judged, and nothing is said.
@@ -161,7 +161,7 @@ fn what_lies_unread_is_a_metric_and_the_lead_names_the_part_that_grew() {
     assert_eq!(s.shift, 40_000_000);
     let told = &d.verdict.sentence;
     assert!(
-        told.starts_with(&format!("Answers of {SERVER} take longer: p50 ")),
+        told.starts_with(&format!("Answers from {SERVER} take longer: p50 ")),
         "{told}"
     );
     // The same answers by the other columns of their rows.

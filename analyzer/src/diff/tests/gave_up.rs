@@ -142,7 +142,7 @@ fn a_time_out_where_it_had_waited_longer_is_new() {
     assert_eq!(
         said(&before, &after),
         [
-            "After, and not before, nginx gives up requests to 10.0.0.2:80 after p50 250.28 ms without an answer (its own time-out, inferred: all alike), 30 of 90; before it gave up none of 60, and waited longer than that for 12: the time-out is new, or shorter than it was (inferred); it asks again: 1.5 requests for each answer of 10.0.0.1:8080, 1.0 before (given up ones counted, inferred), more work for the same answers."
+            "After, and not before, nginx gives up requests to 10.0.0.2:80 after p50 250.28 ms without an answer (its own time-out, inferred: all alike), 30 of 90; before it gave up none of 60, and waited longer than that for 12: the time-out is new, or shorter than it was (inferred); it asks again: 1.5 requests for each answer from 10.0.0.1:8080, 1.0 before (given up ones counted, inferred), more work for the same answers."
         ]
     );
     // The other way.

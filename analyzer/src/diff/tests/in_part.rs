@@ -38,7 +38,7 @@ fn answers_are_compared_and_nothing_else_is() {
     let (outcome, sentence) = said(&d);
     assert!(
         outcome == Outcome::Worse
-            && sentence.starts_with("Answers of 10.78.1.2:7000 take longer: ")
+            && sentence.starts_with("Answers from 10.78.1.2:7000 take longer: ")
             && sentence.contains(IN_PART),
         "{sentence}"
     );

@@ -48,7 +48,7 @@ fn another_way_is_said_behind_the_answers_that_came_over_it() {
     let d = of(&by(&["rt1"], 1, 0), &by(&["rt2", "tun0"], 1, 5_000_000));
     let told = &d.verdict.sentence;
     assert!(
-        told.starts_with(&format!("Answers of {SERVER} take longer: ")),
+        told.starts_with(&format!("Answers from {SERVER} take longer: ")),
         "{told}"
     );
     let said = format!(" to {SERVER} take another way: they now pass rt2, tun0, and no longer rt1.");

@@ -64,14 +64,14 @@ fn who_is_asked_first_leads_and_that_its_program_keeps_no_connection_is_said_beh
     let store = STORE.replace(":6379", ":8443");
     let told = &d.verdict.sentence;
     assert!(
-        told.starts_with(&format!("Answers of {SERVER} take longer: ")),
+        told.starts_with(&format!("Answers from {SERVER} take longer: ")),
         "{told}"
     );
     let said = format!(
         "Connections opened by the program of {SERVER} to {store}: 0 for 400 answers -> 400 for 1200: they are no longer kept (keep-alive lost, inferred); opening one took p50 39.0 µs after (n 400); the turns of a handshake (TLS, a login) count among these answers, so that it may ask no more than before"
     );
     let at = told.find(&said).unwrap_or_else(|| panic!("{told}"));
-    let inner = told.find(&format!("Answers of {store}"));
+    let inner = told.find(&format!("Answers from {store}"));
     assert!(inner.is_some_and(|i| i > at), "{told}");
     assert!(
         told.contains("n 400 -> 1200, turns of handshakes (TLS, logins) among them on one side (inferred)"),

@@ -74,9 +74,9 @@ fn each_answer_has_so_many_times_as_much() {
     let like = like();
     let f = |clients: &[&[u32]]| asked(&like, clients);
     let (small, large) = (f(&[&[25_300; 12]]), f(&[&[110_000; 11]]));
-    let said = "each answer of 10.0.0.9:80 has 110.0 kB where it had 25.3 kB (4.3 times as much, n 12 -> 11)";
+    let said = "each answer from 10.0.0.9:80 has 110.0 kB where it had 25.3 kB (4.3 times as much, n 12 -> 11)";
     assert_eq!(words(&small, &large), [said]);
-    let back = "each answer of 10.0.0.9:80 has 25.3 kB where it had 110.0 kB (23 % of that, n 11 -> 12)";
+    let back = "each answer from 10.0.0.9:80 has 25.3 kB where it had 110.0 kB (23 % of that, n 11 -> 12)";
     assert_eq!(words(&large, &small), [back]);
     assert_eq!(words(&small, &f(&[&[37_000; 12]])), [""; 0]);
     assert!(found(&small, &f(&[&[38_000; 12]]))[0].grown());
@@ -88,7 +88,7 @@ fn each_answer_has_so_many_times_as_much() {
     let some = |by: u32| -> Vec<u32> { (0..16).map(|n| (100 + n * n * 400) * by).collect() };
     let moved: Vec<u32> = some(1).iter().map(|v| v * 2).collect();
     assert_eq!(words(&f(&[&some(1)]), &f(&[&moved])), [""; 0]);
-    let said = "answers of 10.0.0.9:80 have p50 256.1 kB where they had 25.7 kB (10.0 times as much, n 160 -> 160)";
+    let said = "answers from 10.0.0.9:80 have p50 256.1 kB where they had 25.7 kB (10.0 times as much, n 160 -> 160)";
     let many = |by| some(by).repeat(10);
     assert_eq!(
         words(&f(&[&many(1)]), &f(&[&many(10)])),
@@ -102,11 +102,14 @@ fn of_several_clients_the_one_whose_answers_are_larger_is_named() {
     let f = |clients: &[&[u32]]| asked(&like, clients);
     let before = f(&[&[25_300; 12], &[800; 40]]);
     let said =
-        "each answer of 10.0.0.9:80 to 10.0.0.1 has 110.0 kB where it had 25.3 kB (4.3 times as much, n 12 -> 12)";
+        "each answer from 10.0.0.9:80 to 10.0.0.1 has 110.0 kB where it had 25.3 kB (4.3 times as much, n 12 -> 12)";
     assert_eq!(words(&before, &f(&[&[110_000; 12], &[800; 40]])), [said]);
     // All of them.
     let all = words(&before, &f(&[&[110_000; 12], &[3_200; 40]]));
-    assert!(all[0].starts_with("answers of 10.0.0.9:80 have p50 3.2 kB"), "{all:?}");
+    assert!(
+        all[0].starts_with("answers from 10.0.0.9:80 have p50 3.2 kB"),
+        "{all:?}"
+    );
     // Few of the client that both have: what another one gets is another's.
     assert_eq!(
         words(&f(&[&[25_300; 12]]), &f(&[&[25_300; 4], &[110_000; 90]])),
@@ -177,7 +180,7 @@ fn larger_answers_are_why_they_take_longer() {
     let f = changed(1, 1, 0);
     let said = |d: &Diff| d.verdict.sentence.clone();
     let d = of(&f, &changed(4, 1, 19 * MS));
-    let first = format!("Answers of {SERVER} take longer: p50 ");
+    let first = format!("Answers from {SERVER} take longer: p50 ");
     assert!(said(&d).starts_with(&first), "{}", said(&d));
     let why = "n 400 -> 400; answers have p50 8.7 kB where they had 2.2 kB (4.0 times as much, n 400 -> 400)";
     assert!(said(&d).contains(why), "{}", said(&d));
@@ -199,7 +202,7 @@ fn larger_answers_are_why_they_take_longer() {
 fn larger_answers_alone_are_a_line_and_no_alarm() {
     let d = of(&changed(1, 1, 0), &changed(4, 1, 0));
     assert_ne!(d.verdict.outcome, Outcome::Worse);
-    let line = format!("Answers of {SERVER} have p50 8.7 kB where they had 2.2 kB (4.0 times as much, n 400 -> 400)");
+    let line = format!("Answers from {SERVER} have p50 8.7 kB where they had 2.2 kB (4.0 times as much, n 400 -> 400)");
     let lines = &d.verdict.lines;
     assert!(lines.contains(&(Outcome::Changed, line)), "{lines:?}");
     let d = of(&changed(1, 1, 0), &changed(1, 1, 0));
@@ -246,11 +249,11 @@ fn others_in_the_same_queue_are_behind_the_larger_ones() {
     let d = of(&split(1, 0), &split(4, 19 * MS));
     let said = &d.verdict.sentence;
     let (first, then) = (
-        said.find(&format!("Answers of {SERVER} take longer")),
-        said.find("Answers of 10.78.1.2:7001 take longer"),
+        said.find(&format!("Answers from {SERVER} take longer")),
+        said.find("Answers from 10.78.1.2:7001 take longer"),
     );
     assert!(first < then && first.is_some(), "{said}");
-    let behind = format!("behind the larger answers of {SERVER} (inferred)");
+    let behind = format!("behind the larger answers from {SERVER} (inferred)");
     assert_eq!(said.matches(&behind).count(), 1, "{said}");
     assert!(said.find(&behind) > then, "{said}");
     // As large as before: nobody is behind them.
@@ -278,7 +281,7 @@ fn a_server_alone_tells_it_too() {
     };
     let said = words(&side(1), &side(2));
     assert!(
-        said[0].starts_with(&format!("answers of {SERVER} have p50 4.4 kB")),
+        said[0].starts_with(&format!("answers from {SERVER} have p50 4.4 kB")),
         "{said:?}"
     );
 }

@@ -1,7 +1,7 @@
 //! Attempts of clients to open connections, and those that failed: refused, or no answer to any SYN.
 //!
 //! In: `opens`. Out: attempts; a rate of those that failed, by server. An attempt that its program gave up, or that waits when the recording ends, has failed where a
-//! SYN was sent again, as no answer came in a second, or where it lasted longer than openings of connections to that server take ([`super::usual`]), or, given up, three
+//! SYN was retransmitted, as no answer came in a second, or where it lasted longer than openings of connections to that server take ([`super::usual`]), or, given up, three
 //! quarters as long as nearly all take, and those to that server do not as a rule race with others of their program that stand in their place; else nothing is known of it.
 
 use std::collections::{BTreeMap, BTreeSet};

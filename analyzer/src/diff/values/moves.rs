@@ -1,4 +1,4 @@
-//! What each request and each answer of sockets that speak in turns has: payload bytes from one request of a connection to the next, and how long a client had to wait
+//! What each request and each answer from sockets that speak in turns has: payload bytes from one request of a connection to the next, and how long a client had to wait
 //! for all of its answer.
 //!
 //! Left out, as not all of its bytes are known: what lost events touch, what may be another connection's, the last turn of a connection that was not closed, and what came

@@ -59,7 +59,7 @@ impl Story<'_, '_> {
         let again = match r.syns_again {
             None => "; SYNs sent again were not recorded".to_owned(),
             Some(0) => String::new(),
-            Some(n) => "; ".to_owned() + &counted(n.into(), "SYN was sent again", "SYNs were sent again"),
+            Some(n) => "; ".to_owned() + &counted(n.into(), "SYN was retransmitted", "SYNs were retransmitted"),
         };
         let took = duration(r.total_ns());
         let what = match r.end {

@@ -168,8 +168,8 @@ impl Story<'_, '_> {
         self.summary = format!(
             "{} {}{lost}; {}; confidence {}.",
             r.segments.map_or_else(
-                || "Segments (how many is not known) were sent again:".into(),
-                |n| format!("{} sent again:", counted(n.into(), "segment was", "segments were"))
+                || "Segments (how many is not known) were retransmitted:".into(),
+                |n| format!("{} retransmitted:", counted(n.into(), "segment was", "segments were"))
             ),
             why(r.class),
             r.bytes.map_or_else(

@@ -153,7 +153,7 @@ pub fn forwards(location: Option<&str>) -> bool {
     location.is_some_and(|l| FORWARDS.iter().any(|p| l.starts_with(p)))
 }
 
-/// The reason of one that was not forwarded, by what its sender was told by ICMP.
+/// The reason of one that was not forwarded, by what ICMP error sent back.
 pub fn not_forwarded(icmp: Option<(i32, i32)>) -> Option<u32> {
     match icmp {
         Some((TIME_EXCEEDED, _)) => number(RAN_OUT),

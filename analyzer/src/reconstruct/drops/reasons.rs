@@ -16,7 +16,7 @@ pub const OBEYED: &str =
     "this code path gives no reason: mostly the last FIN or ACK for a socket in TIME_WAIT, obeyed and freed";
 
 /// What is said of a packet for others that came to a host that does not forward.
-pub const NOT_FORWARDED: &str = "addressed to no address of this host, which does not forward";
+pub const NOT_FORWARDED: &str = "not addressed to this host, which does not forward";
 /// Of what came: offload leaves checksums open on the way to a device only.
 pub const CHECKSUM: &str = "a wrong checksum: damaged on the way";
 
@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
         Some(false),
         "a netfilter hook: connection tracking, such as a full table, iptables-legacy or another, before Linux 6.7 an nftables rule or policy too",
     ),
-    rule("QDISC_DROP", "", Some(false), "its queue was full or refused it"),
+    rule("QDISC_DROP", "", Some(false), "queue full, or packet refused"),
     rule("QDISC_*", "", Some(false), "queueing discipline full or dropping"),
     rule("FQ_*", "", Some(false), "queueing discipline fq full or dropping"),
     rule("CAKE_*", "", Some(false), "queueing discipline cake full or dropping"),
@@ -173,8 +173,8 @@ pub(super) const RULES: &[Rule] = &[
     rule("IP_CSUM", "", Some(false), CHECKSUM),
     rule("ICMP_CSUM", "", Some(false), CHECKSUM),
     rule("SKB_CSUM", "", Some(false), CHECKSUM),
-    rule("IP_OUTNOROUTES", "", Some(false), "no route to where it should go"),
-    rule("IP_INNOROUTES", "", Some(false), "no route to where it should go"),
+    rule("IP_OUTNOROUTES", "", Some(false), "no route to its destination"),
+    rule("IP_INNOROUTES", "", Some(false), "no route to its destination"),
     rule(
         "NEIGH_CREATEFAIL",
         "",
@@ -220,7 +220,7 @@ pub(super) const RULES: &[Rule] = &[
         "IP_LOCAL_SOURCE",
         "",
         Some(false),
-        "its source is an address of this host itself (martian)",
+        "its source is an address of this host (martian)",
     ),
     rule(
         "IP_INVALID_SOURCE",

@@ -86,7 +86,7 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
             By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, (known, acks), &sent) => {
                 let why = match row.why {
                     "no device to send it by" => NO_DEVICE,
-                    "its queue was full or refused it" => REFUSED,
+                    "queue full, or packet refused" => REFUSED,
                     _ => OWN,
                 };
                 (row.background, row.why) = (true, why);

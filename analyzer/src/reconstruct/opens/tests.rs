@@ -34,7 +34,7 @@ fn all(s: &Script) -> Vec<String> {
     s.facts().opens.iter().map(told).collect()
 }
 
-/// A blocking call, whose SYN was sent again.
+/// A blocking call, whose SYN was retransmitted.
 #[test]
 fn from_the_call_to_established() {
     let mut s = script();

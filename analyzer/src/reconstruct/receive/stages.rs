@@ -126,7 +126,7 @@ impl Stage {
             Stage::ReaderAsleep => "readable, but the reader slept: busy elsewhere, or not yet woken",
             Stage::Wakeup => "reader woken, not yet runnable (IPI)",
             Stage::IdleExit => "reader runnable, its CPU leaving idle",
-            Stage::RunQueue => "reader runnable, its CPU running something else",
+            Stage::RunQueue => "reader runnable, CPU busy with something else",
             Stage::ReaderRunning => "reader on a CPU, not reading yet",
             Stage::Copy => "copy to the reader, with the ACKs it sends and softirqs on its CPU meanwhile",
             Stage::Return => "system call return",

@@ -211,7 +211,7 @@ pub static RX: TableDef<RxRow> = TableDef {
         stage_col!(
             "stage_run_queue_ns",
             RunQueue,
-            "reader runnable, its CPU running something else"
+            "reader runnable, CPU busy with something else"
         ),
         stage_col!(
             "stage_reader_running_ns",

@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn long_clauses_that_a_headline_has_are_named_only() {
-        let long = "answers of 10.0.0.1:80 took p50 120 ms, all of it in the server: waiting for another thread, woken by threads named python3";
+        let long = "answers from 10.0.0.1:80 took p50 120 ms, all of it in the server: waiting for another thread, woken by threads named python3";
         let head = format!("a; {long}");
         let sentence = format!("Requests took p50 1 ms. A{}; 3 more.", &long[1..]);
-        let expected = "Requests took p50 1 ms; Answers of 10.0.0.1:80 took p50 120 ms, all … (above); 3 more";
+        let expected = "Requests took p50 1 ms; Answers from 10.0.0.1:80 took p50 120 ms, all … (above); 3 more";
         assert_eq!(in_few(&sentence, &[&head]), expected);
         // Another number.
         let other = format!("Requests took p50 1 ms. 1 of {}.", &long[11..]);
@@ -109,8 +109,8 @@ mod tests {
     fn no_number_stands_without_its_unit() {
         for (clause, few) in [
             (
-                "215 of 1456 answers of 10.9.2.100:7437 took p50 4.15 ms, all at once",
-                "215 of 1456 answers of 10.9.2.100:7437",
+                "215 of 1456 answers from 10.9.2.100:7437 took p50 4.15 ms, all at once",
+                "215 of 1456 answers from 10.9.2.100:7437",
             ),
             (
                 "14 packets were dropped by this host, first of them: 7 for no reason",

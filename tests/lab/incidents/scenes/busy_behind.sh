@@ -1,5 +1,5 @@
 # kind: pair
-# ticket: Some of the answers of 10.9.1.1:7560 take a quarter of a second since last night; the front and the application are idle.
+# ticket: Some of the answers from 10.9.1.1:7560 take a quarter of a second since last night; the front and the application are idle.
 # planted: Front, application and store stand behind one another; after, a job of the store, 10.9.3.2:7562, holds its lock for 250 ms every 1.5 s.
 # first: Worse
 # first: 10.9.1.1:7560 | 10.9.3.2:7562

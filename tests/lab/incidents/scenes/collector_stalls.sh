@@ -1,5 +1,5 @@
 # kind: pair
-# ticket: Up to a tenth of the answers of 10.9.1.1:7540 takes 100 ms and more since the new release, the others take 6 ms as ever.
+# ticket: Up to a tenth of the answers from 10.9.1.1:7540 takes 100 ms and more since the new release, the others take 6 ms as ever.
 # planted: Both applications behind it report each request to a collector, 10.9.3.2:7543, and wait for its receipt; after, that stands still for 150 to 250 ms every 2 s.
 # first: Worse
 # first: 10.9.1.1:7540 | 10.9.3.2:7543

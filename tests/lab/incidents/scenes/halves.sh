@@ -1,4 +1,4 @@
-# ticket: Answers of 10.9.2.2:7115 come 40 ms late, says the client; the server says it answers at once.
+# ticket: Answers from 10.9.2.2:7115 come 40 ms late, says the client; the server says it answers at once.
 # planted: The server writes each answer in two small parts with Nagle's algorithm on; the client delays its ACK.
 # first: Nagle
 # first: last byte

@@ -1,5 +1,5 @@
 # ticket: 10.9.2.2:7433 sees one in five of its connections closed before it has answered; the users of that program complain of nothing. Are requests lost?
-# planted: One in five answers of 10.9.2.2 takes 0.25 s; the client asks 10.9.3.2:7433 as well after 40 ms, takes what comes first, and closes the other connection.
+# planted: One in five answers from 10.9.2.2 takes 0.25 s; the client asks 10.9.3.2:7433 as well after 40 ms, takes what comes first, and closes the other connection.
 # first: 10.9.2.2:7433
 # first: hedge | hedging | another server
 # page: gave up

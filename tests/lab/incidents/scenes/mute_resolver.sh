@@ -1,7 +1,7 @@
 # ticket: Each job takes a second before it does anything.
 # planted: The first name server, 10.9.2.3:53, holds its socket and never reads; after 1 s the second answers.
 # first: no answer
-# first: 4 of 4
+# first: all 4
 # page: python3
 plant() {
     local a

@@ -1,5 +1,5 @@
 # kind: pair
-# ticket: Every few seconds all answers of 10.9.1.1:7570 hang for half a second and more since the log host was exchanged.
+# ticket: Every few seconds all answers from 10.9.1.1:7570 hang for half a second and more since the log host was exchanged.
 # planted: The application behind it, 10.9.2.2:7571, writes its log to 10.9.3.2:7572 before each answer; after, that reads nothing for 1 s every 3 s, and these writes block.
 # first: Worse
 # first: 10.9.1.1:7570 | 10.9.2.2:7571 | 10.9.3.2:7572

@@ -1,7 +1,7 @@
 # ticket: A transfer to 10.9.2.2:5201 does not reach the 30 Mbit/s of the line.
 # planted: The router's tbf at rs has room for 20 kB only and drops bursts.
 # first: QDISC_DROP
-# first: rs (its qdisc: tbf)
+# first: rs (qdisc tbf)
 plant() {
     router tc qdisc add dev rs root tbf rate 30mbit burst 16kbit limit 20000
     client ethtool -K c0 tso off gso off

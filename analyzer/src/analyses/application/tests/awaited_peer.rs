@@ -68,7 +68,7 @@ fn who_came_back_and_woke_them_is_told() {
     assert_eq!((a.left_ns, a.back_ns), (5_000 * MS, 9_680 * MS));
     let line = crate::analyses::answer(&facts()).verdict;
     let line = line.into_iter().find(|l| l.subject == "application").unwrap();
-    let says = "4 answers of 10.0.0.1:5432 took up to 4.600 s and came together at 9.703 s, while 58 others took far less: their threads slept until postgres/99 woke them, which serves 10.0.0.9; that one's connection there had ended at 5.000 s and stood again only at 9.680 s";
+    let says = "4 answers from 10.0.0.1:5432 took up to 4.600 s and came together at 9.703 s, while 58 others took far less: their threads slept until postgres/99 woke them, which serves 10.0.0.9; that one's connection there had ended at 5.000 s and stood again only at 9.680 s";
     assert!(line.headline.contains(says), "{}", line.headline);
 }
 

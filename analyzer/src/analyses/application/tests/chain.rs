@@ -68,7 +68,7 @@ fn the_chain_of_servers_is_followed_to_its_end() {
     let w = asked(5432, 0.99);
     assert_eq!(
         waited_for(&w),
-        ", waiting for the answer of 10.0.0.2:8080 (app/17), which waited for that of 10.0.0.2:5432 (db/27 asleep in epoll_wait 100 % of that)"
+        ", waiting for the answer from 10.0.0.2:8080 (app/17), which waited for that of 10.0.0.2:5432 (db/27 asleep in epoll_wait 100 % of that)"
     );
 }
 

@@ -141,7 +141,7 @@ fn threads_that_ended_with_their_requests_are_told() {
         lines.into_iter().find(|l| l.subject == "application").unwrap().headline
     };
     assert_eq!(found(&f)[0].ended, Some(40));
-    let all = "(its own time-out, inferred: all alike), and the threads that had asked ended then (exit or kill)";
+    let all = "(its own time-out, inferred: all alike), and the threads that had asked then ended (exit or kill)";
     assert!(lead(&f).contains(all), "{}", lead(&f));
     // Those that ended later, or before, did not with them.
     f.ended = Ended::told();
@@ -150,7 +150,7 @@ fn threads_that_ended_with_their_requests_are_told() {
         f.ended.leaves(at, 500 + n as i32, 16);
     }
     assert_eq!(found(&f)[0].ended, Some(13));
-    assert!(lead(&f).contains(", and 13 of the threads that had asked ended then"));
+    assert!(lead(&f).contains(", and 13 of the threads that had asked then ended"));
 }
 
 /// Farewells are far smaller than requests; what was answered, if later, is none.

@@ -64,7 +64,7 @@ fn what_another_thread_of_the_process_asked_is_what_it_waited_for() {
     assert!(w.handed && w.ns == 50 * (87 * MS - 1000), "{w:?}");
     assert_eq!(
         waited_for(&w),
-        ", while other threads of the process waited (inferred from the times) for the answer of 10.0.0.2:5432 (db/27 asleep in clock_nanosleep 100 % of that)"
+        ", while other threads of the process waited (inferred from the times) for the answer from 10.0.0.2:5432 (db/27 asleep in clock_nanosleep 100 % of that)"
     );
 }
 

@@ -144,7 +144,7 @@ fn what_is_kept_while_somebody_else_is_asked_is_told() {
     assert_eq!((h.connections, h.requests, h.of), (2, 40, 40));
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "application").unwrap();
-    let said = "and 40 of 40 requests to 10.0.0.2:8080 kept one of its 2 connections to 10.0.0.2:5432, which its threads share, with nothing asked on it meanwhile";
+    let said = "and all 40 requests to 10.0.0.2:8080 kept one of its 2 connections to 10.0.0.2:5432, which its threads share, idle meanwhile";
     assert!(line.headline.contains(said), "{}", line.headline);
     // Behind it asks on the other one, nearly always.
     assert_eq!(holds(&with_a_database(|n| n % 4 > 0)), None);

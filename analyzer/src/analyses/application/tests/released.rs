@@ -124,7 +124,7 @@ fn what_the_holders_client_waited_for_is_told() {
     assert_eq!(r.meanwhile, Some(("10.0.0.9:8000".to_owned(), 1.0)));
     let said = crate::analyses::verdict::always::released_by(&r, "these answers");
     assert!(
-        said.contains("989.00 ms after its answer before, 100 % of which it waited for the answer of 10.0.0.9:8000: a lock that it held"),
+        said.contains("989.00 ms after its previous answer, 100 % of which it waited for the answer from 10.0.0.9:8000: a lock it held"),
         "{said}"
     );
 }

@@ -86,7 +86,7 @@ fn who_was_not_resolved_meanwhile_is_told() {
         .into_iter()
         .find(|l| l.subject == "drops")
         .unwrap();
-    let says = "all ARP: the neighbour 10.30.2.53 and 1 other on srv, which answers at other times, was not resolved from 5.000 s to 9.000 s (that these frames are why is inferred); 1 address asked for never answered";
+    let says = "all ARP: the neighbour 10.30.2.53 and 1 other on srv, which answers at other times, was not resolved from 5.000 s to 9.000 s (that these frames are the cause is inferred); 1 address asked for never answered";
     assert!(line.sentence.contains(says) && line.names_cause, "{}", line.sentence);
 }
 

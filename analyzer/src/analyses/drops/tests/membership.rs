@@ -38,7 +38,7 @@ fn told(n: u32, bytes: u32, pid: Option<i32>) -> (Option<u64>, String) {
 
 #[test]
 fn what_a_kernel_sent_of_that_length_is_told() {
-    let says = "all as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a switch that snoops forgets who joined a multicast group";
+    let says = "all as long as IGMP's queries and reports, that a kernel sent for itself (inferred), without which a snooping switch forgets the members of a multicast group";
     for (bytes, pid) in [(46, Some(0)), (50, Some(0)), (32, None)] {
         let (found, said) = told(8, bytes, pid);
         assert_eq!(found, Some(8), "{bytes}");

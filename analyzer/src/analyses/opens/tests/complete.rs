@@ -197,7 +197,9 @@ fn a_reset_by_who_has_the_same_address_is_told() {
     let l = twin(100_000);
     assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
     assert!(
-        l.headline.starts_with("20 connections were reset (") && l.headline.ends_with("two hosts have that address"),
+        l.headline
+            .starts_with("20 connections (first 10.0.0.2:80 > 10.0.0.1:40000) were reset ")
+            && l.headline.ends_with("two hosts have that address"),
         "{}",
         l.headline
     );
@@ -242,7 +244,7 @@ fn who_listens_at_the_same_address_is_told_with_the_ways() {
     let l = by(true);
     assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
     let says =
-        "not by the peer but by another host of this recording that has the peer's address, too, and did not know them";
+        "not by the peer but by another host of this recording that has the peer's address too and did not know them";
     assert!(l.headline.contains(says), "{}", l.headline);
     assert!(
         l.headline.contains("went by b1 in place of b0 (20) then"),
@@ -251,7 +253,7 @@ fn who_listens_at_the_same_address_is_told_with_the_ways() {
     );
     let l = by(false);
     assert!(
-        l.headline.contains("listens at the peer's address, too") && !l.headline.contains("in place of"),
+        l.headline.contains("listens at the peer's address too") && !l.headline.contains("in place of"),
         "{}",
         l.headline
     );

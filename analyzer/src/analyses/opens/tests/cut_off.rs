@@ -60,10 +60,10 @@ fn who_is_cut_off_in_the_midst_and_comes_back_at_once_is_told() {
     assert_eq!(cut_off(&f), Some(expect));
     let lines = crate::analyses::answer(&f).verdict;
     let line = lines.iter().find(|l| l.subject == "opens").unwrap();
-    let said = "10.0.0.1:6379 (redis-server) cut off 10.0.0.2 in the midst of 4 transfers, one after the other, every 4.200 s (p50), each after \
+    let said = "10.0.0.1:6379 (redis-server) cut off 10.0.0.2 in the middle of 4 transfers, one after the other, every 4.200 s (p50), each after \
         its socket had taken 19.0 MB (p50): it closed the connection itself while its last send had been taken only in part (9.1 kB of 16.4 kB)";
     assert!(line.headline.starts_with(said), "{}", line.headline);
-    assert!(line.headline.contains("asked for the same, by as many bytes as before (152 bytes), so that it begins from the start each time (inferred)"));
+    assert!(line.headline.contains("asked for the same, with as many bytes as before (152 bytes), so it starts from the beginning each time (inferred)"));
     assert!(line.headline.contains("client-output-buffer-limit"));
     assert_eq!((line.tone, line.names_cause), (Tone::Bad, true));
     // By a RST at once: it does not linger, or left something unread.
@@ -106,7 +106,7 @@ fn what_another_program_of_that_host_opens_is_not_called_its_return() {
     let lines = crate::analyses::answer(&f).verdict;
     let said = &lines.iter().find(|l| l.subject == "opens").unwrap().headline;
     assert!(
-        said.contains("10.0.0.2 came again and asked for the same, by as many bytes as before (152 bytes)"),
+        said.contains("10.0.0.2 came again and asked for the same, with as many bytes as before (152 bytes)"),
         "{said}"
     );
     assert!(said.contains("proxy_temp_path") && !said.contains("was back"), "{said}");

@@ -79,7 +79,7 @@ fn served(n: u64, states: &[(u64, u64, u64)], wrote: bool) -> Line {
 fn what_its_program_closed_at_once_is_the_programs() {
     let at_once = [(3, 1, 0), (1, 4, 1)];
     let l = served(4, &at_once, false);
-    let expect = "4 of 4 connections to 10.0.0.1:80 were closed by the program there within 1.00 ms without an answer, what they asked unread, \
+    let expect = "4 of 4 connections to 10.0.0.1:80 were closed by the program there within 1.00 ms without an answer, their requests unread, \
                   from 0.010 s to 0.310 s: its own limit or refusal, not the network";
     assert_eq!((l.tone, l.headline.as_str()), (Tone::Bad, expect));
     assert!(!l.sentence.contains("RST"), "{}", l.sentence);
@@ -146,8 +146,8 @@ fn an_address_for_which_another_was_taken_is_told_once() {
         f
     };
     let l = line(&facts(200));
-    let expect = "3 attempts to connect to [fd20::11]:8080 by curl came to nothing (2 had no answer, 1 found no route), neighbour discovery on eth0 never \
-                  had an address for it, and after p50 200.00 ms each thread took 172.20.0.11:8080 instead (inferred), which stood within 1.00 ms";
+    let expect = "3 attempts to connect to [fd20::11]:8080 by curl failed (2 had no answer, 1 found no route), neighbour discovery on eth0 never \
+                  got an address for it, and after p50 200.00 ms each thread took 172.20.0.11:8080 instead (inferred), which connected within 1.00 ms";
     assert_eq!((l.tone, l.headline.as_str()), (Tone::Notice, expect));
     assert!(l.sentence.matches("no answer").count() == 1, "{}", l.sentence);
     // Its address was known: what is wrong is not there.

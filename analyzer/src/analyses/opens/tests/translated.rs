@@ -137,7 +137,7 @@ fn elsewhere(change: impl Fn(&mut Facts)) -> Line {
 fn segments_that_went_to_another_server_are_told() {
     let l = elsewhere(|_| {});
     assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
-    let said = "3 connections were reset (first 10.0.0.1:40000 > 10.0.0.9:80), not by the peer, which is in this recording and sent none, but by \
+    let said = "3 connections (first 10.0.0.1:40000 > 10.0.0.9:80) were reset, not by the peer, which is in this recording and sent none, but by \
                 another listener of its port, that did not know them, at 3.000 s, 6.000 s and 9.000 s: what they sent went to another server from then \
                 on, so the address translation (NAT, a service's) of established connections changed or was lost (inferred)";
     assert_eq!(l.headline, said);

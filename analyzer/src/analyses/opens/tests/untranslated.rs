@@ -24,7 +24,7 @@ fn reloaded(change: impl Fn(&mut Facts)) -> Line {
 fn a_translation_that_was_missing_for_a_moment_is_told() {
     let l = reloaded(|_| {});
     assert_eq!(l.tone, Tone::Bad, "{}", l.sentence);
-    let said = "3 connections were reset (first 10.0.0.1:40000 > 10.0.0.9:80) not by the peer's program, but because the client's host knew no such connection: what the server had \
+    let said = "3 connections (first 10.0.0.1:40000 > 10.0.0.9:80) were reset not by the peer's program, but because the client's host knew no such connection: what the server had \
                 sent came untranslated from its own address, 10.0.0.5:80, and was answered by a RST, at 2.030 s, 4.030 s and 6.030 s, so the address translation (NAT, a \
                 service's) of established connections was missing then, as while its rules are loaded anew in several steps, a flush before the new ones, or where its entries \
                 are flushed, age out or do not survive a failover (inferred)";
@@ -33,7 +33,7 @@ fn a_translation_that_was_missing_for_a_moment_is_told() {
     let l = reloaded(|f| f.resets.retain(|r| r.connection.is_none_or(|c| c.0 % 2 == 1)));
     assert!(
         l.headline.starts_with(
-            "3 connections were reset (first 10.0.0.5:80 > 10.0.0.1:40000) not by the peer's program, but because "
+            "3 connections (first 10.0.0.5:80 > 10.0.0.1:40000) were reset not by the peer's program, but because "
         ),
         "{}",
         l.headline

@@ -72,7 +72,7 @@ fn large_segments_to_one_peer_vanish_and_small_ones_do_not() {
     let b = found(&f).unwrap();
     assert_eq!(
         words(&b),
-        "none of 5 segments of more than 180 bytes from 10.0.0.1:80 to 10.0.0.2 was acknowledged: 5 of 1448 bytes on 5 connections were sent again 20 times in vain, while of those of at most 180 bytes 7 were acknowledged at once, and handshakes or small segments of 4 of these connections came through; 7 as large arrived at 10.0.0.3: a path MTU black hole (inferred); no ICMP message made TCP send smaller ones"
+        "none of 5 segments of more than 180 bytes from 10.0.0.1:80 to 10.0.0.2 was acknowledged: 5 of 1448 bytes on 5 connections were retransmitted 20 times in vain, while of those of at most 180 bytes 7 were acknowledged at once, and handshakes or small segments of 4 of these connections came through; 7 as large arrived at 10.0.0.3: a path MTU black hole (inferred); no ICMP message made TCP send smaller ones"
     );
     // What was cut was seen last where its first piece was.
     for n in 0..5u32 {

@@ -10,7 +10,7 @@ use crate::reconstruct::transmit::tables::{TxEnd, TxRow};
 
 const MS: i64 = 1_000_000;
 
-/// Answers of 10.0.0.1:80 a second apart: a full segment at once, and a small one that lay so long. The full one is acknowledged 1 ms after it was sent,
+/// Answers from 10.0.0.1:80 a second apart: a full segment at once, and a small one that lay so long. The full one is acknowledged 1 ms after it was sent,
 /// or so long.
 fn corked(lay: i64, acked: i64, answers: i64) -> Option<Corked> {
     let mut f = Facts::empty();

@@ -34,8 +34,8 @@ fn two(spent: Part, waited: Option<Waited>) -> Application {
 fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     let d = |call: &str| part("asleep_in", Some(call), 9_000 * MS, 0.98);
     let a = two(d("uninterruptible"), None);
-    let says = "answers of 10.0.0.3:6379 took p50 90.00 ms, max 90.00 ms (n 100), 99.9 % of it in the server: python3/7 in uninterruptible \
-                sleep (state D, in no recorded system call: a disk, most likely) 98 % of it";
+    let says = "answers from 10.0.0.3:6379 took p50 90.00 ms, max 90.00 ms (n 100), 99.9 % of it in the server: python3/7 in uninterruptible \
+                sleep (state D, in no recorded syscall: most likely a disk) 98 % of it";
     assert_eq!(headline(&a), says);
     assert_eq!(application(&a).0, Tone::Notice);
     // Sixty of them in the server, the others elsewhere.
@@ -51,7 +51,7 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     }
     few.servers[1].over_ns = 8_000 * MS;
     assert!(
-        headline(&few).starts_with("answers of 10.0.0.3:6379"),
+        headline(&few).starts_with("answers from 10.0.0.3:6379"),
         "{}",
         headline(&few)
     );
@@ -64,21 +64,21 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
     ] {
         let head = headline(&two(meant, None));
         assert!(
-            head.starts_with("11 of 411 answers of 10.0.0.3:6380 took p50 2.00 ms"),
+            head.starts_with("11 of 411 answers from 10.0.0.3:6380 took p50 2.00 ms"),
             "{head}"
         );
     }
     // Not where a thread of its own ran meanwhile, or it answered nobody at all.
     let mut ran = d("unrecorded");
     ran.ran_meanwhile = Some(("VM Thread/9".into(), 0.9));
-    assert!(headline(&two(ran, None)).starts_with("answers of 10.0.0.3:6379"));
+    assert!(headline(&two(ran, None)).starts_with("answers from 10.0.0.3:6379"));
     let mut stood = two(d("unrecorded"), None);
     stood.servers[0].stood = vec![Stood {
         from_ns: 0,
         to_ns: 300 * MS,
         waiting: 4,
     }];
-    assert!(headline(&stood).starts_with("answers of 10.0.0.3:6379"));
+    assert!(headline(&stood).starts_with("answers from 10.0.0.3:6379"));
     // 98 % of its 9 s are less than what those of the other took longer.
     let mut other = two(d("uninterruptible"), None);
     other.servers[1].over_ns = 8_900 * MS;
@@ -101,7 +101,7 @@ fn what_holds_all_answers_stands_before_a_few_slow_ones_of_another() {
         head.ends_with("asleep in poll 98 % of it, waiting for the UDP answer from 10.0.0.9:53"),
         "{head}"
     );
-    assert!(says("answer", Some(d("uninterruptible"))).starts_with("answers of 10.0.0.3:6379"));
+    assert!(says("answer", Some(d("uninterruptible"))).starts_with("answers from 10.0.0.3:6379"));
     assert!(says("answer", Some(d("unrecorded"))).starts_with("11 of 411"));
     assert!(says("answer", Some(d("clock_nanosleep"))).starts_with("11 of 411"));
     assert!(says("answer", None).starts_with("11 of 411"));
@@ -263,7 +263,7 @@ fn standstills_are_told_with_their_times() {
         })
     };
     let head = ran(Some(("VM Thread/9".into(), 0.98)));
-    assert!(head.starts_with("answers of 10.0.0.7:8080 took p50 "), "{head}");
+    assert!(head.starts_with("answers from 10.0.0.7:8080 took p50 "), "{head}");
     let says = "while up to 8 requests waited: all threads that answer stalled together, as in a garbage collection or behind \
                 one lock (inferred)";
     assert!(head.ends_with(says), "{head}");

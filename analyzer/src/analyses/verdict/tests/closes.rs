@@ -23,7 +23,7 @@ fn who_kept_connections_open_is_named_with_the_time() {
     };
     let said = of(inherited.clone());
     let expect = "45 connections of 10.0.0.1:8000 (python3) got no FIN until 2.570 s (p50, max 3.156 s) after their last byte, when archiver, \
-                  which neither read nor sent on them, closed them, most likely by its end, and all their clients closed at once then";
+                  which neither read nor sent on them, closed them, most likely by exiting, and all their clients closed at once then";
     assert!(said.len() == 1 && said[0].starts_with(expect), "{said:?}");
     let some = of(Inherited {
         waited: 30,

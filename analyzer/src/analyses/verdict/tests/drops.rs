@@ -121,8 +121,8 @@ fn a_loss_is_named_with_its_place_and_time() {
         qdisc: Some("tbf".into()),
         ..group(Some(false), "QDISC_DROP", 214)
     };
-    let expect = "214 packets were dropped by this host for QDISC_DROP at f on rs (its qdisc: tbf), \
-                  all from 0.410 s to 0.691 s of 4.000 s (from drop:9); 3 frees were normal, 0 unclear.";
+    let expect = "214 packets were dropped by this host for QDISC_DROP at f on rs (qdisc tbf), \
+                  all from 0.410 s to 0.691 s (from drop:9); 3 frees were normal, 0 unclear.";
     assert_eq!(
         said(vec![by_queue, group(Some(true), "X", 3)]),
         (Tone::Bad, expect.into())
@@ -246,7 +246,7 @@ fn a_ttl_that_ran_out_is_a_loop_or_none() {
     assert!(tone == Tone::Bad && s.starts_with(expect), "{s}");
     let (tone, s) = said(vec![ttl(0, false)]);
     let expect = "12 packets were dropped by this host for IP_INHDR at ip_forward (its TTL had run out, none of them came to a device \
-                  twice: no loop, its sender was told by ICMP for 9 of them: time exceeded) on rs";
+                  twice: no loop, ICMP error sent back for 9 of them: time exceeded) on rs";
     assert!(tone == Tone::Notice && s.starts_with(expect), "{s}");
     assert_eq!(said(vec![ttl(0, true)]).0, Tone::Bad);
     assert_eq!(said(vec![ttl(0, false), group(Some(false), "A", 3)]).0, Tone::Bad);
@@ -270,7 +270,7 @@ fn the_route_that_refused_is_named_by_its_message() {
         said(vec![group]).1
     };
     let s = refused("communication administratively prohibited");
-    let expect = "at ip_error (refused by a `prohibit` route of this host, its sender was told by ICMP for 2 of them: communication \
+    let expect = "at ip_error (refused by a `prohibit` route of this host, ICMP error sent back for 2 of them: communication \
                   administratively prohibited) on rs";
     assert!(s.contains(expect), "{s}");
     assert!(refused("host unreachable").contains("an `unreachable` route"));

@@ -38,7 +38,7 @@ fn packets_unread_at_a_late_server_are_said_with_its_answers() {
         assert!(!all[1].sentence.is_empty());
         !all[1].headline.is_empty()
     };
-    let late = "24 of 447 answers of 10.0.0.7:8080 took p50 1.483 s, 99.9 % of it in the server: asleep";
+    let late = "24 of 447 answers from 10.0.0.7:8080 took p50 1.483 s, 99.9 % of it in the server: asleep";
     let all = ("10.0.0.7:8080", 0.99);
     for top in ["reader_asleep", "run_queue", "reader_running"] {
         assert!(!told(late, all, top, false), "{top}");
@@ -49,7 +49,7 @@ fn packets_unread_at_a_late_server_are_said_with_its_answers() {
     assert!(told(late, ("10.0.0.7:80", 0.99), "reader_asleep", false));
     assert!(told(late, ("", 0.99), "reader_asleep", false));
     assert!(told(late, ("10.0.0.7:8080", 0.8), "reader_asleep", false));
-    let way = "24 of 447 answers of 10.0.0.7:8080 took p50 1.483 s, 99.9 % of it on the way there";
+    let way = "24 of 447 answers from 10.0.0.7:8080 took p50 1.483 s, 99.9 % of it on the way there";
     assert!(told(way, all, "reader_asleep", false));
     assert!(told("", all, "reader_asleep", false));
     // Nothing is known of who read.

@@ -73,7 +73,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
         let lines = vec![line("drops", "x", false), line("application", headline, cause)];
         again(&answers, lines, &drops)[1].follows
     };
-    let late = "7 of 76 answers of 10.77.2.1:520 took p50 206 ms, 99.9 % of it on the way there";
+    let late = "7 of 76 answers from 10.77.2.1:520 took p50 206 ms, 99.9 % of it on the way there";
     assert_eq!(follows(late, false), Some("drops"));
     for (headline, cause) in [
         (late, true),

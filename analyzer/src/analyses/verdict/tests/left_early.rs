@@ -100,9 +100,9 @@ fn held_requests_that_were_left_are_worth_a_look_with_both_readings() {
     let a = site(waited(asleep()), rest(12), true);
     let (tone, said) = application(&a);
     assert_eq!(tone, Tone::Notice);
-    let both = "browser gave up 10 of 200 requests to 10.0.0.1:80 without an answer, closing their connections after p50 2.500 s, while 20 others as long (78 B) were answered, 20 of them later than that (p50 6.180 s), and what else was asked came in time, and the server slept: requests that are held until there is news (long polls), which their clients left as who closes a tab does, a time-out of theirs that is shorter than such always take, or something inside that server that no event tells (a pool, a limit; inferred)";
+    let both = "browser gave up 10 of 200 requests to 10.0.0.1:80 without an answer, closing their connections after p50 2.500 s, while 20 others as long (78 B) were answered, 20 of them later than that (p50 6.180 s), and other requests were answered in time, and the server slept: requests that are held until there is news (long polls), which their clients left as when a tab is closed, a client time-out shorter than these always take, or something inside that server that no event tells (a pool, a limit; inferred)";
     assert!(headline(&a).contains(both), "{}", headline(&a));
-    let closed = "10 requests of nginx had no answer, one (10.0.0.1:40000 > 10.0.0.2:8080) for 2.500 s until its socket was closed; closed where others as long are waited for longer, as long polls are, whose client left (inferred)";
+    let closed = "10 requests of nginx had no answer, the longest (10.0.0.1:40000 > 10.0.0.2:8080) for 2.500 s until its socket was closed; closed where others as long are waited for longer, as long polls are, whose client left (inferred)";
     assert!(said.contains(closed), "{said}");
     assert!(!super::super::given_up::names_cause(&a));
     // It is a time-out where nothing tells of others.
@@ -180,7 +180,7 @@ fn held_requests_that_are_open_at_the_end_are_worth_a_look() {
     };
     let a = open(waited(asleep()), rest(12));
     let (tone, said) = application(&a);
-    let both = "; asked where 3 others as long (59 B) came late, too (p50 8.100 s), of those that were asked later as well, until the end, while what else was asked came in time, and the server slept: requests that are held until there is news (long polls), or something that only these wait for and no event tells (inferred)";
+    let both = "; asked where 3 others as long (59 B) came late, too (p50 8.100 s), of those that were asked later as well, until the end, while other requests were answered in time, and the server slept: requests that are held until there is news (long polls), or something that only these wait for and no event tells (inferred)";
     assert!(said.contains(both), "{said}");
     assert_eq!(tone, Tone::Notice);
     // Their server waits for a lock meanwhile.

@@ -22,6 +22,6 @@ fn answers_that_all_take_long_are_said_so() {
     let values = (0..200).map(|n| if n < 26 { 20 * MS } else { 12 * MS });
     let of = vec![slow("there", 26, 20 * MS)];
     let said = headline(&both(vec![server("10.9.2.2:6379", values.collect(), of, MS)]));
-    let expect = "answers of 10.9.2.2:6379 took p50 12.00 ms, max 20.00 ms (n 200); 26 of the slowest p50 20.00 ms, 99.9 % of it on the way there";
+    let expect = "answers from 10.9.2.2:6379 took p50 12.00 ms, max 20.00 ms (n 200); 26 of the slowest p50 20.00 ms, 99.9 % of it on the way there";
     assert!(said.starts_with(expect), "{said}");
 }

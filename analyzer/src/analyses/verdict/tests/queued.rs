@@ -40,7 +40,7 @@ fn line(change: impl Fn(&mut crate::analyses::application::Slow)) -> Line {
 #[test]
 fn who_waits_behind_whom_is_said_first() {
     let l = line(|_| ());
-    let says = "answers of 10.0.0.2:80 (n 30, p50 300.00 ms) lie in the queue of wan0 (htb) for nearly all of their time: 77 % of its bytes are 10.9.0.40:51188 > 203.0.113.90:873, behind which they wait";
+    let says = "answers from 10.0.0.2:80 (n 30, p50 300.00 ms) lie in the queue of wan0 (htb) for nearly all of their time: 77 % of its bytes are 10.9.0.40:51188 > 203.0.113.90:873, behind which they wait";
     assert_eq!(l.headline, format!("{says}; and else"));
     assert!(l.sentence.starts_with(&says.replacen('a', "A", 1)) && l.sentence.ends_with(". Requests were answered."));
     assert_eq!((l.tone, l.names_cause, l.minor), (Tone::Bad, true, false));

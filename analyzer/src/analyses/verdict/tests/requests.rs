@@ -74,7 +74,7 @@ fn a_server_that_sleeps_is_not_the_network() {
     let (tone, s) = application(&Application { awaited: None, ..a });
     assert_eq!(tone, Tone::Notice);
     assert!(
-        s.contains("asleep in clock_nanosleep 100 % of it; the network is in none of that."),
+        s.contains("asleep in clock_nanosleep 100 % of it; none of that is network time."),
         "{s}"
     );
 }
@@ -153,13 +153,13 @@ fn who_held_the_slowest() {
     assert_eq!(
         lock("python3/16879", 0.43),
         format!(
-            "{first}; others waiting for another thread (in no recorded system call: a lock, most likely) 43 %, woken by that one"
+            "{first}; others waiting for another thread (in no recorded syscall: most likely a lock) 43 %, woken by that one"
         )
     );
     assert_eq!(lock("python3/16879", 0.09), first);
     assert_eq!(
         lock("kworker/7", 0.43),
-        format!("{first}, asleep, in no recorded system call 43 %, woken by kworker/7")
+        format!("{first}, asleep, in no recorded syscall 43 %, woken by kworker/7")
     );
     assert_eq!(lock("kworker/7", 0.09), first);
     let mut throttled = answered(mostly_fast(), "run_queue", None);
@@ -308,8 +308,10 @@ fn a_request_without_an_answer_is_told() {
         })
     };
     assert!(by(&["worker"]).starts_with("1 request of worker had no answer (10"));
-    assert!(by(&["worker", "worker"]).starts_with("2 requests of worker had no answer, one (10"));
-    assert!(by(&["orders", "worker", "worker", ""]).starts_with("4 requests (2 of worker) had no answer, one (10"));
+    assert!(by(&["worker", "worker"]).starts_with("2 requests of worker had no answer, the longest (10"));
+    assert!(
+        by(&["orders", "worker", "worker", ""]).starts_with("4 requests (2 of worker) had no answer, the longest (10")
+    );
 }
 
 /// Under way when the recording ended: others of its server took as long.

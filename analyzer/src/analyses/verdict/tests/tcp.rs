@@ -75,12 +75,12 @@ fn the_tcp_line() {
     };
     let (_, s) = sentences::tcp(&pmtu(0));
     assert!(
-        s.contains("(calls: 2 pmtu), because ICMP messages that came lowered the path's MTU (no black hole)"),
+        s.contains("(calls: 2 pmtu), because incoming ICMP messages lowered the path MTU (no black hole)"),
         "{s}"
     );
     let (_, s) = sentences::tcp(&pmtu(1));
     assert!(
-        s.contains(", 2 calls because ICMP messages that came lowered the path's MTU.") && !s.contains("black hole"),
+        s.contains(", 2 calls because incoming ICMP messages lowered the path MTU.") && !s.contains("black hole"),
         "{s}"
     );
     // The message was not seen: it may have been a probe.

@@ -100,7 +100,7 @@ fn the_larger_part_first() {
         let all = vec![first, slow("there", 2, 210 * MS)];
         both(vec![server("10.9.2.2:7316", mostly_fast(), all, slowest)])
     };
-    let said = "50 of 200 answers of 10.9.2.2:7316 took p50 90.00 ms, 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it, waiting for the answer of 10.9.3.2:5432 (python3/9 asleep in clock_nanosleep 98 % of that); 2 others p50 210.00 ms, 99.9 % of it on the way there";
+    let said = "50 of 200 answers from 10.9.2.2:7316 took p50 90.00 ms, 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it, waiting for the answer from 10.9.3.2:5432 (python3/9 asleep in clock_nanosleep 98 % of that); 2 others took p50 210.00 ms, 99.9 % of it on the way there";
     assert_eq!(headline(&of(420 * MS)), said);
     let sentence = application(&of(420 * MS)).1;
     let before = sentence.split("of the slowest 1 %").next().unwrap();
@@ -108,7 +108,7 @@ fn the_larger_part_first() {
     // The slowest 1 % have most of it.
     let slowest = of(2460 * MS);
     assert!(
-        headline(&slowest).starts_with("answers of 10.9.2.2:7316 took p50 130"),
+        headline(&slowest).starts_with("answers from 10.9.2.2:7316 took p50 130"),
         "{}",
         headline(&slowest)
     );
@@ -203,7 +203,7 @@ fn a_pool_of_one_connection() {
         }
         application(&a).1
     };
-    let said = "All 100 requests to 10.9.2.2:7363 went one after the other over one connection of 6 threads, busy 99 % of the time, while the slowest turnarounds' threads were waiting for another thread (in no recorded system call: a lock, most likely) 80 % of their time.";
+    let said = "All 100 requests to 10.9.2.2:7363 went one after the other over one connection of 6 threads, busy 99 % of the time, while the slowest turnarounds' threads were waiting for another thread (in no recorded syscall: most likely a lock) 80 % of their time.";
     assert!(
         of(6, "threads named python3").contains(said),
         "{}",
@@ -261,7 +261,7 @@ fn what_is_known_of_a_peer_outside() {
         }
     };
     let a = of(15, Some(11 * MS));
-    let said = "15 of 200 answers of 198.51.100.7:7315 took p50 250.00 ms, and each of these requests was acknowledged within 11.00 ms: the peer's host, or what ends TCP before it, had it then";
+    let said = "15 of 200 answers from 198.51.100.7:7315 took p50 250.00 ms, and each of these requests was acknowledged within 11.00 ms: the peer's host, or what ends TCP before it, had it then";
     assert!(application(&a).1.contains(said), "{}", application(&a).1);
     assert!(headline(&a).starts_with(said), "{}", headline(&a));
     assert!(
@@ -321,13 +321,13 @@ fn of_several_servers_the_one_worth_a_look() {
     if let Some(c) = &mut a.awaited {
         (c.slowest_there_ns, c.slowest_peer_ns) = (300 * MS, 60_000);
     }
-    let said = "10 of 200 answers of 10.9.2.2:6379 took p50 300.00 ms (overall p50 130.0 µs), 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it";
+    let said = "10 of 200 answers from 10.9.2.2:6379 took p50 300.00 ms (overall p50 130.0 µs), 99.9 % of it in the server: python3/7 asleep in recvfrom 99 % of it";
     assert_eq!(headline(&a), said);
     // Where its slow ones are, is not known: nothing of the others is said of it.
     a.servers[1].slow.clear();
     assert_eq!(
         headline(&a),
-        "answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms"
+        "answers from 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms"
     );
 }
 
@@ -351,13 +351,13 @@ fn when_the_slow_ones_were_sent() {
     let said = of(vec![1_900 * MS, 1_950 * MS, 2_100 * MS], 3);
     assert!(
         said.starts_with(
-            "answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms (3 slow ones, all from 1.900 s to 2.100 s), "
+            "answers from 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms (3 slow ones, all from 1.900 s to 2.100 s), "
         ),
         "{said}"
     );
     let said = of((0..20).map(|n| n * 250 * MS).collect(), 20);
     assert!(
-        said.starts_with("answers of 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms, "),
+        said.starts_with("answers from 10.9.2.2:6379 took p50 130.0 µs, max 150.00 ms, "),
         "{said}"
     );
 }
@@ -393,7 +393,7 @@ fn a_service_that_slept_is_named_by_its_own_sockets() {
         duration_ns: 5_000 * MS,
         ..Application::default()
     };
-    let said = "8 of 200 requests to 10.20.1.1:7613 were answered p50 1.280 s after they were readable (overall p50 130.0 µs), all from 1.677 s to 1.817 s: python3/191 asleep in clock_nanosleep 99 % of it; the network is in none of that";
+    let said = "8 of 200 requests to 10.20.1.1:7613 were answered p50 1.280 s after they were readable (overall p50 130.0 µs), all from 1.677 s to 1.817 s: python3/191 asleep in clock_nanosleep 99 % of it; none of that is network time";
     assert_eq!(headline(&a), said);
     let (tone, sentence) = application(&a);
     assert!(tone == Tone::Notice && sentence.contains(said), "{sentence}");

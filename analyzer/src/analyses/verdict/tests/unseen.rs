@@ -23,7 +23,7 @@ fn slow_answers_of_an_unseen_server_among_others() {
         2
     ];
     let a = both(vec![unseen, server("10.78.0.5:80", mostly_fast(), vec![], 0)]);
-    let says = "72 of 1000 answers of 10.77.0.20:6379 took p50 264.00 ms, and each of these requests was acknowledged within 95.00 ms";
+    let says = "72 of 1000 answers from 10.77.0.20:6379 took p50 264.00 ms, and each of these requests was acknowledged within 95.00 ms";
     assert!(headline(&a).contains(says), "{}", headline(&a));
     let stood = "no answer came from it 2 times, for 240.00 ms to 240.00 ms (at 0.700 s, 0.700 s), while up to 8 requests waited";
     assert!(application(&a).1.contains(stood), "{}", application(&a).1);
@@ -91,7 +91,7 @@ fn idle_connections_that_something_forgot() {
         }),
         ..both(vec![server("10.0.0.2:6379", mostly_fast(), vec![], MS)])
     };
-    let says = "4 requests of pool had no answer, one (10.0.0.1:40000 > 10.0.0.2:6379) for 2.500 s until its socket was closed, sent again 5 times; 4 connections to 10.0.0.2:6379 had been silent for 5.500 s or longer, and nothing sent on them then was acknowledged, while after 300.00 ms at most it passed, and others there are answered meanwhile: something on the way";
+    let says = "4 requests of pool had no answer, the longest (10.0.0.1:40000 > 10.0.0.2:6379) for 2.500 s until its socket was closed, sent again 5 times; 4 connections to 10.0.0.2:6379 had been silent for 5.500 s or longer, and nothing sent on them then was acknowledged, while after 300.00 ms at most it passed, and others there are answered meanwhile: something on the way";
     assert!(headline(&a).starts_with(says), "{}", headline(&a));
 }
 
@@ -110,6 +110,6 @@ fn who_holds_a_lock_for_a_disk() {
         server("10.82.0.1:7000", values, vec![late], 10 * MS),
         server("10.78.0.5:80", mostly_fast(), vec![], 0),
     ]);
-    let says = "a lock, most likely) 53 % of it, woken by threads named ledger, who themselves slept in state D (a disk, most likely), one behind the other, in 93 % of that time";
+    let says = "most likely a lock) 53 % of it, woken by threads named ledger, who themselves slept in state D (a disk, most likely), one behind the other, in 93 % of that time";
     assert!(headline(&a).contains(says), "{}", headline(&a));
 }

@@ -71,7 +71,7 @@ fn what_ends_at_ip_error_without_a_route_is_counted() {
         judge(&mut rows, &shared, (&[counted("IpExtInNoRoutes", 1, n)], &[]));
         rows[1].why
     };
-    assert_eq!(of(2), "no route to where it should go");
+    assert_eq!(of(2), "no route to its destination");
     assert_eq!((of(0), of(1), of(3)), ("", "", ""));
 }
 
