@@ -25,7 +25,9 @@ use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
-use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
+use crate::reconstruct::opens::tables::{
+    ListenRow, LocalConnects, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut,
+};
 use crate::reconstruct::probes::Probes;
 use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
@@ -143,6 +145,8 @@ pub struct Facts {
     pub asked_by_many: BTreeSet<(IpAddr, u16)>,
     /// Calls of `accept` that failed for want of descriptors or memory.
     pub not_accepted: Vec<NotAccepted>,
+    /// Calls of `connect` on sockets of AF_UNIX, by thread.
+    pub local_connects: Vec<LocalConnects>,
     /// Sockets that began to listen, and such that were closed, by time.
     pub listens: Vec<ListenRow>,
     /// Which network namespaces addresses, processes and listening sockets are of, where lists say it.

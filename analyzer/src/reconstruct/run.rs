@@ -6,13 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::comms::Comms;
 use super::dispatch::{Lost, Walk, on_cpu, together};
-use super::noticed::Noticed;
-use super::thread::Threads;
-use super::timers::Timers;
 use super::{
     application, balances, datagrams, drops, herds, limiters, lineage, listeners, napi, negotiated, neighbours,
     observer, opens, peers, probes, receive, skb, skew, softirq, tcp, transmit, xmits,
 };
+use super::{noticed::Noticed, thread::Threads, timers::Timers};
 use crate::facts::{Facts, Names, Reason};
 use crate::ingest::{CaptureInfo, Trace};
 use crate::nearby::Nearby;
@@ -357,6 +355,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         resets: opens.resets,
         reset_when_closed: opens.reset_when_closed,
         not_accepted: opens.not_accepted,
+        local_connects: opens.local_connects,
         listens: opens.listens,
         spaces: Spaces::of(capture),
         cpu_limits: crate::snapshots::cgroups::CpuLimits::of_one(capture, counted),

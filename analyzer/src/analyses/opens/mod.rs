@@ -30,6 +30,7 @@ pub(crate) mod herd;
 mod inherited;
 mod limited;
 mod listens;
+mod local;
 mod moved;
 mod on_the_way_back;
 mod orphans;
@@ -67,6 +68,7 @@ pub use herd::Herd;
 pub use inherited::Inherited;
 pub use limited::Limited;
 pub use listens::{TakenOver, ToItself, Unheard};
+pub use local::FullQueue;
 pub use moved::Moved;
 pub use on_the_way_back::Back;
 pub use orphans::Orphans;
@@ -129,6 +131,8 @@ pub struct Opens {
     pub fallbacks: Vec<Fallback>,
     /// Calls of `accept` that failed for want of descriptors or memory; most first.
     pub not_accepted: Vec<FailedAccepts>,
+    /// Processes that found the accept queue of a socket of AF_UNIX full, or nobody there; most first.
+    pub full_queues: Vec<FullQueue>,
     /// The threads of one name that wake each other in vain for each connection.
     pub herd: Option<Herd>,
     /// Connections that were reset because another listening socket took their port over.
@@ -220,6 +224,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         turned_away,
         fallbacks: fallback::fallbacks(facts),
         not_accepted: accepts::failed(facts),
+        full_queues: local::full_queues(facts),
         herd: herd::herd(facts),
         taken_over: listens::taken_over(facts),
         to_itself: listens::to_itself(facts),

@@ -33,11 +33,16 @@ pub(super) struct Probers<'f> {
     by: FxHashMap<i32, Vec<&'f OpenRow>>,
 }
 
+/// Processes that answer requests.
+pub(super) fn servers(facts: &Facts) -> FxHashSet<i32> {
+    let servers = sockets(facts).into_iter().filter(|s| s.role == Role::Server);
+    let servers: FxHashSet<ConnectionId> = servers.map(|s| s.connection).collect();
+    let turned = facts.turnarounds.iter().filter(|t| servers.contains(&t.connection));
+    turned.map(|t| facts.process(t.pid)).collect()
+}
+
 impl<'f> Probers<'f> {
     pub(super) fn of(facts: &'f Facts) -> Probers<'f> {
-        let servers = sockets(facts).into_iter().filter(|s| s.role == Role::Server);
-        let servers: FxHashSet<ConnectionId> = servers.map(|s| s.connection).collect();
-        let turned = facts.turnarounds.iter().filter(|t| servers.contains(&t.connection));
         let mut exchanges: FxHashMap<ConnectionId, usize> = FxHashMap::default();
         for r in &facts.responses {
             *exchanges.entry(r.connection).or_default() += 1;
@@ -49,7 +54,7 @@ impl<'f> Probers<'f> {
         by.values_mut().for_each(|of| of.sort_by_key(|o| o.start_ns));
         Probers {
             facts,
-            serve: turned.map(|t| facts.process(t.pid)).collect(),
+            serve: servers(facts),
             exchanges,
             by,
         }

@@ -46,6 +46,7 @@ mod filled;
 mod follows;
 mod forwarding;
 mod fragments;
+mod full_queues;
 mod given_up;
 mod handshakes;
 mod harmless;

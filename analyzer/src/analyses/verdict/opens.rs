@@ -4,7 +4,7 @@ use super::attempts::{self, nobodys, scan, unmeant, what};
 use super::evidence::{from, slowest};
 use super::resets::{between_words, closed_before, not_by_peer, reset, unread};
 use super::sentences::{apart, capital, counted, duration, or_dash};
-use super::{SETUP_NOTICE_NS, Tone, accepts, ended, handshakes, instead, listens};
+use super::{SETUP_NOTICE_NS, Tone, accepts, ended, full_queues, handshakes, instead, listens};
 use crate::analyses::opens::{Failed, Opens};
 
 /// Groups that are named.
@@ -50,6 +50,7 @@ pub(super) fn opens(o: &Opens) -> (Tone, String) {
     let tone = match () {
         () if o.half_open.is_some()
             || !o.not_accepted.is_empty()
+            || full_queues::full(o)
             || o.to_itself.is_some()
             || o.inherited.is_some()
             || o.orphans.is_some()
@@ -177,6 +178,7 @@ fn causes(o: &Opens) -> Vec<String> {
     own.chain(listens::causes(o))
         .chain(super::cut_off::causes(o))
         .chain(accepts::causes(o))
+        .chain(full_queues::causes(o))
         .chain(instead::causes(o))
         .chain(handshakes::causes(o))
         .chain(super::resets::causes(o))

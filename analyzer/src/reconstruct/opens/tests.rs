@@ -274,3 +274,29 @@ fn a_reset_of_a_closed_socket_is_told_from_late_data() {
     // RSTs that are sent are not recorded.
     assert_eq!(of(None, 0, false), 0);
 }
+
+/// Calls on sockets of AF_UNIX are known by the length of their address, and are no attempts of TCP.
+#[test]
+fn calls_on_socket_files_are_counted_apart() {
+    let mut s = script();
+    let call = |s: &mut Script, ts: u64, length: u64, ret: i64, took: u64| {
+        let fields = [("fd", N(3)), ("addrlen", N(length))];
+        s.ev(ts, 0, TASK, "syscalls:sys_enter_connect", &fields);
+        exit(s, ts + took, ret);
+    };
+    call(&mut s, 10, 110, 0, 5);
+    call(&mut s, 20, 110, -11, 5);
+    call(&mut s, 30, 37, -11, 5);
+    call(&mut s, 40, 110, -111, 5);
+    call(&mut s, 50, 110, 0, 100_000_000);
+    // Lengths of others: IPv4, IPv6; one that could not begin is told as before.
+    call(&mut s, SECOND, 16, -11, 5);
+    call(&mut s, SECOND + 10, 28, -101, 5);
+    let f = s.facts();
+    let row = &f.local_connects[..];
+    let [row] = row else { panic!("{row:?}") };
+    assert_eq!((row.pid, row.calls, row.full, row.refused, row.waited), (42, 5, 2, 1, 1));
+    assert_eq!((row.full_ns.as_slice(), row.longest_ns), (&[25, 35][..], 100_000_000));
+    assert_eq!(f.opens.len(), 1);
+    assert_eq!(f.opens[0].error, Some(101));
+}

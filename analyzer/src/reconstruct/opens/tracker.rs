@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use netmortem_formats::Endian;
-use netmortem_formats::event_format::ValueTable;
+use netmortem_formats::event_format::{IntAccess, ValueTable};
 use netmortem_formats::sockaddr::{self, SockAddr};
 use netmortem_formats::tracepoints::Tracepoint;
 use netmortem_formats::tracepoints::icmp_send::IcmpSend;
@@ -17,9 +17,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::accepts::Accepts;
 use super::listens::Listens;
+use super::local::{Local, is_local};
 use super::resets::Resets;
 use super::senders::senders;
-use super::tables::{ListenRow, NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
+use super::tables::{ListenRow, LocalConnects, NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::{Event, GapRow, Trace};
@@ -60,6 +61,8 @@ pub struct Opens {
     pub reset_when_closed: BTreeSet<ConnectionId>,
     /// Calls of `accept` that failed.
     pub not_accepted: Vec<NotAccepted>,
+    /// Calls of `connect` on sockets of AF_UNIX, by thread.
+    pub local_connects: Vec<LocalConnects>,
     /// Sockets that began to listen, and such that were closed, by time.
     pub listens: Vec<ListenRow>,
     /// What sockets were told of time-outs, attempts to open one among them.
@@ -77,10 +80,11 @@ pub(super) struct Machine<'s> {
     opens: Vec<OpenRow>,
     pub(super) resets: Resets,
     accepts: Accepts,
+    local: Local,
     listens: Listens,
     timed_out: Vec<TimedOut>,
-    /// Calls of `connect` under way, by thread: begin, and the attempt that began in it.
-    calls: FxHashMap<i32, (i64, Option<usize>)>,
+    /// Calls of `connect` under way, by thread: begin, the attempt that began in it, whether it is of AF_UNIX.
+    calls: FxHashMap<i32, (i64, Option<usize>, bool)>,
     /// Attempts that wait for an answer, by sock; whether a RST came.
     waiting: FxHashMap<u64, (usize, bool)>,
     /// Last state of each sock that closes.
@@ -113,13 +117,16 @@ macro_rules! tuple {
 }
 
 impl Machine<'_> {
-    fn call(&mut self, e: &Event<'_>) {
-        self.calls.insert(e.pid, (e.ts, None));
+    fn call(&mut self, e: &Event<'_>, local: bool) {
+        self.calls.insert(e.pid, (e.ts, None, local));
     }
     fn returned(&mut self, e: &Event<'_>, ret: i64) {
-        let Some((begin, row)) = self.calls.remove(&e.pid) else {
+        let Some((begin, row, local)) = self.calls.remove(&e.pid) else {
             return;
         };
+        if local && row.is_none() {
+            return self.local.returned(e, begin, ret);
+        }
         let error = i32::try_from(ret.wrapping_neg()).unwrap_or(0);
         if ret >= 0 || NOT_DECIDED.contains(&error) {
             return;
@@ -300,7 +307,12 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
     });
     for f in s.formats().iter().filter(|f| f.system == SysExit::SYSTEM) {
         match f.name.as_str() {
-            "sys_enter_connect" => r.raw(f.id, |t, e| t.call(e)),
+            "sys_enter_connect" => {
+                let length = IntAccess::bind(f, "addrlen", s.endian);
+                r.raw(f.id, move |t, e| {
+                    t.call(e, length.and_then(|l| l.u64(e.payload)).is_some_and(is_local));
+                });
+            }
             "sys_exit_connect" => {
                 let Ok(b) = SysExit::bind(f, s.endian) else { continue };
                 r.raw(f.id, move |t, e| {
@@ -337,6 +349,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         opens: vec![],
         resets: Resets::new(trace.info.recorded("tcp:tcp_send_reset")),
         accepts: Accepts::default(),
+        local: Local::default(),
         listens: Listens::default(),
         timed_out: vec![],
         calls: FxHashMap::default(),
@@ -372,6 +385,7 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
         resets,
         reset_when_closed,
         not_accepted: t.accepts.rows(comms),
+        local_connects: t.local.rows(comms),
         listens: t.listens.rows(comms),
         timed_out: t.timed_out,
         missing: r.missing,

@@ -29,7 +29,10 @@ fn noise_stands_behind_what_may_be_missed() {
         ..timed("A", 30, 500_000_000)
     };
     let (tone, s) = said(vec![part]);
-    assert!(tone == Tone::Bad && s.starts_with("3 packets that may be missed were"), "{s}");
+    assert!(
+        tone == Tone::Bad && s.starts_with("3 packets that may be missed were"),
+        "{s}"
+    );
     assert!(
         s.contains("nobody is known to miss 27 more: 27 for A at f on rs"),
         "{s}"
