@@ -115,6 +115,7 @@ impl State {
             host: self.space(netns),
             says: said.says,
             of: said.of,
+            took: gone,
             comes_and_goes: said.new_device || !self.spaces.contains_key(&netns),
             ..ChangeRow::default()
         })

@@ -17,6 +17,9 @@ pub struct ChangeRow {
     pub of: String,
     /// What changed, in words.
     pub says: String,
+    /// It was taken away; else it was given, set or changed.
+    #[serde(skip)]
+    pub took: bool,
     /// Of a device or a namespace that was not there at the start: what comes with a container, or goes.
     pub comes_and_goes: bool,
     /// It was read up to a second later than it was: more was announced than is read at once.

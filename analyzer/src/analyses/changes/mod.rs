@@ -7,6 +7,7 @@
 //! rows -> clusters (less than 0.5 s apart), without what comes and goes -> before: since the cluster before, 10 s at most; after: until the next, 10 s at most -> effects
 //! ```
 
+mod away;
 mod effects;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod tests;
 use crate::announced::tables::ChangeRow;
 use crate::facts::Facts;
 use crate::ingest::GapRow;
+pub use away::{Away, InTurns, Lease, Spell};
 use effects::Series;
 
 /// Changes less than so far apart are of one deed, ns.
@@ -96,6 +98,8 @@ pub struct Changes {
     pub clusters: Vec<Cluster>,
     /// Clusters that are not kept.
     pub more: u64,
+    /// Addresses that hosts were without for a time.
+    pub away: Away,
 }
 
 /// `tc`, or its process.
@@ -171,6 +175,7 @@ pub fn answer(facts: &Facts) -> Changes {
         lost: all.lost,
         count: rows.len() as u64,
         passing: (all.rows.len() - rows.len()) as u64,
+        away: away::away(facts),
         ..Changes::default()
     };
     if rows.is_empty() {

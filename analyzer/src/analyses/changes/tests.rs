@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::facts::ConnectionId;
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 use crate::reconstruct::tcp::tables::SampleRow;
 
 const S: i64 = 1_000_000_000;
@@ -257,4 +258,80 @@ fn the_page_tells_them_in_order_and_what_was_better_as_such() {
         "and changes at 2 more times",
     ];
     assert!(order.map(at).is_sorted(), "{}", line.headline);
+}
+
+/// An address of a host that was without it for a time.
+fn address(at_ms: i64, host: &str, took: bool) -> ChangeRow {
+    ChangeRow {
+        at_ns: 100 * S + at_ms * 1_000_000,
+        what: "address",
+        netns: host.bytes().map(u64::from).sum(),
+        host: host.into(),
+        of: "10.8.0.3/24".into(),
+        took,
+        program: Some("openvpn".into()),
+        ..ChangeRow::default()
+    }
+}
+
+#[test]
+fn an_address_that_two_hosts_have_in_turns() {
+    let rows = vec![
+        address(1_000, "tablet", true),
+        address(2_000, "tablet", false),
+        address(4_000, "phone", true),
+        address(5_000, "phone", false),
+        address(7_000, "tablet", true),
+        address(8_500, "tablet", false),
+    ];
+    let away = answer(&facts(rows.clone())).away;
+    let hosts = vec![("phone".to_owned(), 1), ("tablet".to_owned(), 2)];
+    let turns = InTurns {
+        address: "10.8.0.3/24".into(),
+        hosts,
+        program: "openvpn".into(),
+    };
+    assert_eq!(away.in_turns, Some(turns));
+    assert_eq!(away.spells.len(), 3);
+    assert_eq!((away.spells[2].from_ns, away.spells[2].to_ns), (7 * S, 8 * S + S / 2));
+    // One host alone; set anew at once; a container's, which goes with it and does not come back.
+    let alone: Vec<ChangeRow> = rows.iter().filter(|r| r.host == "tablet").cloned().collect();
+    assert_eq!(answer(&facts(alone)).away.in_turns, None);
+    let anew = vec![address(1_000, "a", true), address(1_020, "a", false)];
+    assert_eq!(answer(&facts(anew)).away, Away::default());
+    let containers = vec![
+        address(1_000, "a", false),
+        address(2_000, "a", true),
+        address(3_000, "b", false),
+        address(4_000, "b", true),
+    ];
+    assert_eq!(answer(&facts(containers)).away, Away::default());
+}
+
+#[test]
+fn a_lease_that_could_not_be_renewed() {
+    let rows = vec![address(6_000, "till", true), address(7_500, "till", false)];
+    let asked = |at_s: i64, end, port: u16| {
+        let mut t = TurnRow::begin(0, 7, 100 * S + at_s * S);
+        t.to = Some((std::net::Ipv4Addr::new(10, 0, 0, 1), port).into());
+        (t.end, t.task) = (end, "dhclient".into());
+        t
+    };
+    let mut f = facts(rows);
+    f.udp_turns = vec![asked(3, TurnEnd::AskedAgain, 67), asked(4, TurnEnd::AskedAgain, 67)];
+    let lease = answer(&f).away.lease.unwrap();
+    assert_eq!(
+        (lease.task.as_str(), lease.to.as_str(), lease.unanswered),
+        ("dhclient", "10.0.0.1:67", 2)
+    );
+    assert_eq!(lease.dropped, None);
+    // Answered, asked behind it, or of another service.
+    for (at, end, port) in [
+        (3, TurnEnd::Answered, 67),
+        (8, TurnEnd::AskedAgain, 67),
+        (3, TurnEnd::AskedAgain, 53),
+    ] {
+        f.udp_turns = vec![asked(at, end, port), asked(at, end, port)];
+        assert_eq!(answer(&f).away.lease, None);
+    }
 }

@@ -50,13 +50,22 @@ fn told(c: &Cluster) -> String {
     format!("at {:.3} s {}{effects}", c.from_ns as f64 / 1e9, says.join(", "))
 }
 
+/// Kinds of what changes with an address.
+fn follows_address(kind: &str) -> bool {
+    ["address ", "route ", "device "].iter().any(|k| kind.starts_with(k))
+}
+
 /// What was announced, in order of time: of many those after which something was worse.
 fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
     let only_said = |c: &&Cluster| {
         let one = matches!(c.settings.as_slice(), [(_, name)] if name == FORWARD);
         forward_is_said && c.says.len() == 1 && one
     };
-    let mut clusters: Vec<&Cluster> = changes.clusters.iter().filter(|c| !only_said(c)).collect();
+    // Where it is known what took addresses away and gave them back, the moments at which that was are listed elsewhere.
+    let of_away = changes.away.has_cause();
+    let moved = |c: &&Cluster| of_away && !c.is_worse() && c.kinds.iter().all(|k| follows_address(k));
+    let clusters = changes.clusters.iter().filter(|c| !only_said(c) && !moved(c));
+    let mut clusters: Vec<&Cluster> = clusters.collect();
     clusters.sort_by_key(|c| !c.is_worse());
     if clusters.is_empty() {
         return None;
@@ -68,7 +77,8 @@ fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
     let more = clusters.len().saturating_sub(NAMED) as u64 + changes.more;
     if more > 0 {
         let of = clusters.iter().skip(NAMED).flat_map(|c| c.kinds.iter().cloned());
-        let of: Vec<String> = of.collect();
+        let mut seen = BTreeSet::new();
+        let of: Vec<String> = of.filter(|kind| seen.insert(kind.clone())).collect();
         let of = match of.is_empty() {
             true => String::new(),
             false => format!(" of {}", listed_few(&of, KINDS, ("other", "others"))),
@@ -116,7 +126,11 @@ fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) ->
 /// Behind the others; where something is wrong, and something was worse after a change, the first.
 pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes), drops: Option<&Drops>) -> Vec<Line> {
     let forward = drops.is_some_and(|d| d.groups.iter().any(|g| g.no_router.is_some()));
-    let says = [announced(both.1, forward), settings(both, drops)];
+    let says = [
+        super::away::words(&both.1.away),
+        announced(both.1, forward),
+        settings(both, drops),
+    ];
     let says: Vec<String> = says.into_iter().flatten().collect();
     if says.is_empty() {
         return lines;
@@ -126,13 +140,14 @@ pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes)
     let tone = if wrong { Tone::Bad } else { Tone::Notice };
     let sentence: Vec<String> = says.iter().map(|s| format!("{}.", capital(s))).collect();
     // Among what is wrong it is the first; among what is worth a look, where nothing was worse after any, the last.
-    let first = worse || both.1.clusters.is_empty();
+    let cause = both.1.away.has_cause();
+    let first = worse || cause || both.1.clusters.is_empty();
     let line = Line {
         names_cause: first,
         minor: !first,
         ..Line::of("settings", tone, sentence.join(" "), says.join("; "))
     };
-    match wrong {
+    match wrong || cause {
         true => lines.insert(0, line),
         false => lines.push(line),
     }

@@ -28,6 +28,7 @@ mod asked_on;
 mod attempts;
 mod awaited_end;
 mod awaited_peer;
+mod away;
 mod behind;
 mod black_hole;
 mod changed;

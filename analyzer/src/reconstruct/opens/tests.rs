@@ -295,7 +295,10 @@ fn calls_on_socket_files_are_counted_apart() {
     let f = s.facts();
     let row = &f.local_connects[..];
     let [row] = row else { panic!("{row:?}") };
-    assert_eq!((row.pid, row.calls, row.full, row.refused, row.waited), (42, 5, 2, 1, 1));
+    assert_eq!(
+        (row.pid, row.calls, row.full, row.refused, row.waited),
+        (42, 5, 2, 1, 1)
+    );
     assert_eq!((row.full_ns.as_slice(), row.longest_ns), (&[25, 35][..], 100_000_000));
     assert_eq!(f.opens.len(), 1);
     assert_eq!(f.opens[0].error, Some(101));
