@@ -314,7 +314,7 @@ fn a_lease_that_could_not_be_renewed() {
     let asked = |at_s: i64, end, port: u16| {
         let mut t = TurnRow::begin(0, 7, 100 * S + at_s * S);
         t.to = Some((std::net::Ipv4Addr::new(10, 0, 0, 1), port).into());
-        (t.end, t.task) = (end, "dhclient".into());
+        (t.end, t.task) = (end, crate::name::Name::new(b"dhclient"));
         t
     };
     let mut f = facts(rows);
