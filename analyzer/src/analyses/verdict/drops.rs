@@ -190,6 +190,8 @@ pub(super) fn names_cause(d: &Drops) -> bool {
             || g.cut.is_some()
             || g.rerouted
             || g.covered
+            || g.came_back.is_some()
+            || g.membership.is_some()
             || g.no_router.is_some()
             || never_whole(g)
     };

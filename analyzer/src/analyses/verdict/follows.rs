@@ -4,7 +4,7 @@ use super::{Line, Tone, sentences};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::{Drops, Hurt, NEARLY_ALL};
-use crate::analyses::opens::Opens;
+use crate::analyses::opens::{Failed, Opens};
 use crate::analyses::receive::Receive;
 use crate::analyses::tcp::Tcp;
 use crate::analyses::transmit::Transmit;
@@ -14,6 +14,7 @@ use crate::reconstruct::transmit::stages::Stage as Sent;
 /// The lines that others follow.
 const DROPS: &str = "drops";
 const TRANSMIT: &str = "transmit";
+const OPENS: &str = "opens";
 
 /// What the lines are of.
 pub(super) struct Of<'a> {
@@ -30,6 +31,7 @@ pub(super) struct Of<'a> {
 pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let mut lines = of_drops(lines, of);
     questions(&mut lines, of);
+    told_with_the_attempts(&mut lines, of);
     let beyond = of.transmit.zip(of.tcp);
     let beyond = beyond.and_then(|(t, tcp)| super::black_hole::sent_again(t, tcp.calls()));
     let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
@@ -38,6 +40,37 @@ pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
         line.headline.push_str(&whose);
     }
     lines
+}
+
+/// SYNs of attempts that have a cause with a name: that these were dropped, where and for what is said there, and what follows of it stands there, too.
+pub(super) fn told_with_the_attempts(lines: &mut [Line], of: &Of<'_>) {
+    let Some((opens, drops)) = of.opens.zip(of.drops) else {
+        return;
+    };
+    let head = |subject| lines.iter().find(|l| l.subject == subject && !l.headline.is_empty());
+    let (Some(attempts), Some(line)) = (head(OPENS), head(DROPS)) else {
+        return;
+    };
+    let one = sentences::words(&line.headline, 1) == line.headline && drops.lost_groups().count() == 1;
+    let named = |f: &Failed| {
+        let shut = f.shut.as_ref().filter(|s| s.syns == drops.lost);
+        shut.is_some_and(|s| {
+            attempts
+                .headline
+                .contains(&format!(" dropped by this host for {}", s.place))
+        })
+    };
+    let tones = attempts.tone == line.tone && attempts.names_cause && !line.names_cause;
+    if !(one && tones && opens.failed.iter().any(named)) {
+        return;
+    }
+    for l in lines {
+        if l.subject == DROPS {
+            l.headline.clear();
+        } else if l.follows == Some(DROPS) {
+            l.follows = Some(OPENS);
+        }
+    }
 }
 
 /// Questions by UDP whose packets were dropped.

@@ -167,3 +167,49 @@ fn losses_that_nobody_misses_have_nothing_under_them() {
         .for_each(|g| (g.finds_rate, g.line_full) = (None, None));
     assert_eq!(told(&drops), (Some("drops"), false));
 }
+
+/// All SYNs of attempts that have a cause of their own: where these were dropped is said there, once, and what follows of it stands there, too.
+#[test]
+fn drops_that_attempts_tell_in_full_are_not_told_again() {
+    let (answers, _) = of_sample("opens/opens.nmb");
+    let mut drops = answers.drops.findings().unwrap().clone();
+    drops.groups.retain(|g| g.expected == Some(false) && !g.background);
+    drops.groups.truncate(1);
+    let mut opens = answers.opens.findings().unwrap().clone();
+    let shut = opens.failed.iter().find_map(|f| f.shut.clone()).unwrap();
+    drops.lost = shut.syns;
+    let line = |subject, headline: &str, names_cause, follows| Line {
+        tone: Tone::Bad,
+        names_cause,
+        follows,
+        ..Line::of(subject, Tone::Bad, String::new(), headline.into())
+    };
+    let said = |opens: &crate::analyses::opens::Opens, headline: &str, cause| {
+        let lines = vec![
+            line("opens", headline, cause, None),
+            line("drops", "2 packets were dropped", false, None),
+            line("tcp", "x", false, Some("drops")),
+        ];
+        let mut lines = lines;
+        let all = Of {
+            opens: Some(opens),
+            ..of(&answers, &drops)
+        };
+        super::super::follows::told_with_the_attempts(&mut lines, &all);
+        (lines[1].headline.is_empty(), lines[2].follows)
+    };
+    let full = format!(
+        "2 attempts: 2 SYNs were dropped by this host for {}, a rule",
+        shut.place
+    );
+    assert_eq!(said(&opens, &full, true), (true, Some("opens")));
+    // Not where its headline does not say it, or has no cause of its own.
+    assert_eq!(said(&opens, "2 attempts had no answer", true), (false, Some("drops")));
+    assert_eq!(said(&opens, &full, false), (false, Some("drops")));
+    // Nor where more was dropped than these.
+    opens
+        .failed
+        .iter_mut()
+        .for_each(|f| f.shut = f.shut.take().map(|s| crate::analyses::opens::Shut { syns: 1, ..s }));
+    assert_eq!(said(&opens, &full, true), (false, Some("drops")));
+}
