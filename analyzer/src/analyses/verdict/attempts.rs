@@ -236,6 +236,19 @@ pub(super) fn met(f: &Failed) -> bool {
     f.listens && f.shut.as_ref().is_some_and(|s| s.attempts >= f.attempts)
 }
 
+/// More is known of them than what dropped their SYNs.
+pub(super) fn say_more(f: &Failed) -> bool {
+    let only = f.shut.as_ref().is_some_and(|s| s.only.is_some());
+    only || f.after_udp > 0 || f.twice.is_some() || f.before.is_some() || f.source.is_some() || f.answered_by.is_some()
+}
+
+/// What is said of them before what dropped their SYNs.
+pub(super) fn without_the_drops(said: &str) -> &str {
+    let end = said.find(" dropped by this host for ");
+    let before = end.and_then(|end| said.get(..end)?.rsplit_once(": "));
+    before.map_or(said, |(before, _)| before)
+}
+
 /// What became of them has a name, and they are no few beside others that have none.
 pub(super) fn named(f: &Failed, all: &[Failed]) -> bool {
     let most = all.iter().filter(|o| unmeant(o)).map(|o| o.attempts).max();

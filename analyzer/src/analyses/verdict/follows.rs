@@ -1,6 +1,6 @@
 //! What follows of packets that this host lost: lines that say what became of those very connections stand under the line on drops, on the head of a page.
 
-use super::{Line, Tone, sentences};
+use super::{Line, Tone, attempts, sentences};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::Datagrams;
 use crate::analyses::drops::{Drops, Hurt, NEARLY_ALL};
@@ -32,6 +32,7 @@ pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let mut lines = of_drops(lines, of);
     questions(&mut lines, of);
     told_with_the_attempts(&mut lines, of);
+    below_the_drops(&mut lines, of);
     let beyond = of.transmit.zip(of.tcp);
     let beyond = beyond.and_then(|(t, tcp)| super::black_hole::sent_again(t, tcp.calls()));
     let again = lines.iter_mut().find(|l| l.subject == "tcp" && !l.headline.is_empty());
@@ -42,26 +43,37 @@ pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     lines
 }
 
-/// SYNs of attempts that have a cause with a name: that these were dropped, where and for what is said there, and what follows of it stands there, too.
+/// SYNs of attempts that were all that was dropped: where and for what is said once. With the attempts where these have more to say of it, and what follows stands there, too;
+/// else they follow of the drops.
 pub(super) fn told_with_the_attempts(lines: &mut [Line], of: &Of<'_>) {
     let Some((opens, drops)) = of.opens.zip(of.drops) else {
         return;
     };
     let head = |subject| lines.iter().find(|l| l.subject == subject && !l.headline.is_empty());
-    let (Some(attempts), Some(line)) = (head(OPENS), head(DROPS)) else {
+    let (Some(tried), Some(line)) = (head(OPENS), head(DROPS)) else {
         return;
     };
     let one = sentences::words(&line.headline, 1) == line.headline && drops.lost_groups().count() == 1;
     let named = |f: &Failed| {
         let shut = f.shut.as_ref().filter(|s| s.syns == drops.lost);
         shut.is_some_and(|s| {
-            attempts
+            tried
                 .headline
                 .contains(&format!(" dropped by this host for {}", s.place))
         })
     };
-    let tones = attempts.tone == line.tone && attempts.names_cause && !line.names_cause;
-    if !(one && tones && opens.failed.iter().any(named)) {
+    let tones = tried.tone == line.tone && tried.names_cause && !line.names_cause;
+    let Some(attempt) = opens.failed.iter().find(|f| one && tones && named(f)) else {
+        return;
+    };
+    let alone = sentences::words(&tried.headline, 1) == tried.headline;
+    if !attempts::say_more(attempt) && alone {
+        for l in lines {
+            l.names_cause |= l.subject == DROPS;
+            if l.subject == OPENS {
+                (l.names_cause, l.follows) = (false, Some(DROPS));
+            }
+        }
         return;
     }
     for l in lines {
@@ -70,6 +82,16 @@ pub(super) fn told_with_the_attempts(lines: &mut [Line], of: &Of<'_>) {
         } else if l.follows == Some(DROPS) {
             l.follows = Some(OPENS);
         }
+    }
+}
+
+/// Attempts that stand under what dropped their SYNs do not say it again.
+pub(super) fn below_the_drops(lines: &mut [Line], of: &Of<'_>) {
+    let one = of.drops.is_some_and(|d| d.lost_groups().count() == 1);
+    let plain = of.opens.is_some_and(|o| o.failed.iter().all(|f| f.aside.is_none()));
+    let theirs = |l: &&mut Line| l.subject == OPENS && l.follows == Some(DROPS);
+    if let Some(line) = lines.iter_mut().find(theirs).filter(|_| one && plain) {
+        line.headline = attempts::without_the_drops(&line.headline).to_owned();
     }
 }
 

@@ -213,7 +213,7 @@ pub(super) const RULES: &[Rule] = &[
         "IP_RPFILTER",
         "",
         Some(false),
-        "reverse path filter: the route back to its source leads elsewhere (rp_filter)",
+        "rp_filter, reverse path filter: the route back to its source leads elsewhere",
     ),
     rule("IP_INADDRERRORS", "", Some(false), NOT_FORWARDED),
     rule(

@@ -168,48 +168,71 @@ fn losses_that_nobody_misses_have_nothing_under_them() {
     assert_eq!(told(&drops), (Some("drops"), false));
 }
 
-/// All SYNs of attempts that have a cause of their own: where these were dropped is said there, once, and what follows of it stands there, too.
+/// SYNs of attempts were all that was dropped: that is told once, with the attempts where more is known of these, else with the drops.
 #[test]
-fn drops_that_attempts_tell_in_full_are_not_told_again() {
+fn drops_that_attempts_tell_are_told_once() {
     let (answers, _) = of_sample("opens/opens.nmb");
     let mut drops = answers.drops.findings().unwrap().clone();
     drops.groups.retain(|g| g.expected == Some(false) && !g.background);
     drops.groups.truncate(1);
     let mut opens = answers.opens.findings().unwrap().clone();
-    let shut = opens.failed.iter().find_map(|f| f.shut.clone()).unwrap();
+    opens.failed.retain(|f| f.shut.is_some());
+    opens.failed.truncate(1);
+    opens.failed[0].aside = None;
+    let shut = opens.failed[0].shut.clone().unwrap();
     drops.lost = shut.syns;
     let line = |subject, headline: &str, names_cause, follows| Line {
-        tone: Tone::Bad,
         names_cause,
         follows,
         ..Line::of(subject, Tone::Bad, String::new(), headline.into())
     };
     let said = |opens: &crate::analyses::opens::Opens, headline: &str, cause| {
-        let lines = vec![
+        let mut lines = vec![
             line("opens", headline, cause, None),
             line("drops", "2 packets were dropped", false, None),
             line("tcp", "x", false, Some("drops")),
         ];
-        let mut lines = lines;
         let all = Of {
             opens: Some(opens),
             ..of(&answers, &drops)
         };
         super::super::follows::told_with_the_attempts(&mut lines, &all);
-        (lines[1].headline.is_empty(), lines[2].follows)
+        super::super::follows::below_the_drops(&mut lines, &all);
+        lines
+            .into_iter()
+            .map(|l| (l.headline, l.names_cause, l.follows))
+            .collect::<Vec<_>>()
     };
     let full = format!(
         "2 attempts: 2 SYNs were dropped by this host for {}, a rule",
         shut.place
     );
-    assert_eq!(said(&opens, &full, true), (true, Some("opens")));
-    // Not where its headline does not say it, or has no cause of its own.
-    assert_eq!(said(&opens, "2 attempts had no answer", true), (false, Some("drops")));
-    assert_eq!(said(&opens, &full, false), (false, Some("drops")));
-    // Nor where more was dropped than these.
-    opens
-        .failed
-        .iter_mut()
-        .for_each(|f| f.shut = f.shut.take().map(|s| crate::analyses::opens::Shut { syns: 1, ..s }));
-    assert_eq!(said(&opens, &full, true), (false, Some("drops")));
+    let row = |headline: &str, cause, follows| (headline.to_owned(), cause, follows);
+    let below = [
+        row("2 attempts", false, Some("drops")),
+        row("2 packets were dropped", true, None),
+        row("x", false, Some("drops")),
+    ];
+    assert_eq!(said(&opens, &full, true), below);
+    let mut more = opens.clone();
+    more.failed[0].after_udp = 2;
+    let with_them = [
+        row(&full, true, None),
+        row("", false, None),
+        row("x", false, Some("opens")),
+    ];
+    assert_eq!(said(&more, &full, true), with_them);
+    // Not where its headline does not say it, or has no cause of its own; nor where more was dropped than these.
+    let apart = |headline: &str, cause| {
+        [
+            row(headline, cause, None),
+            row("2 packets were dropped", false, None),
+            row("x", false, Some("drops")),
+        ]
+    };
+    let none = "2 attempts had no answer";
+    assert_eq!(said(&opens, none, true), apart(none, true));
+    assert_eq!(said(&opens, &full, false), apart(&full, false));
+    opens.failed[0].shut.as_mut().unwrap().syns += 1;
+    assert_eq!(said(&opens, &full, true), apart(&full, true));
 }
