@@ -10,9 +10,9 @@ use super::aside::Asides;
 use super::group::Group;
 use super::reasons;
 use super::{
-    NOBODY, OWNED, REFUSED, answered, arp, by_counter, came_back, covered, cut, damaged, ends, finds_rate, flood,
-    forgotten, full, given_up, incast, inside, line_full, meanwhile, membership, next_link, places, receiver, repairs,
-    rerouted, same_mac, sizes, steady, text, unmapped, unresolved, untranslated, whose,
+    NOBODY, OWNED, REFUSED, answered, arp, bridged, by_counter, came_back, covered, cut, damaged, ends, finds_rate,
+    flood, forgotten, full, given_up, incast, inside, line_full, meanwhile, membership, next_link, places, receiver,
+    repairs, rerouted, same_mac, sizes, steady, text, unmapped, unresolved, untranslated, whose,
 };
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::drops::tables::DropRow;
@@ -168,6 +168,7 @@ impl Described<'_> {
         let by_rule = group.reason == reasons::RULES;
         group.membership = membership::membership(facts, &rows).filter(|_| by_rule);
         if by_rule {
+            group.bridged = bridged::bridged(facts, &group.dev, &rows);
             let passed = self.passed.get_or_insert_with(|| cut::Passed::of(facts));
             group.cut = cut::cut(facts, passed, &rows);
         }

@@ -96,6 +96,9 @@ pub struct Group {
     pub sizes: Option<Sizes>,
     /// Of packets that a rule dropped: how many are as long as IGMP's, and a kernel's own; inferred.
     pub membership: Option<u64>,
+    /// Of packets that a rule dropped on a bridge's port: the setting by which rules of IP meet what is only switched.
+    #[serde(skip)]
+    pub bridged: Option<&'static str>,
     /// ARP frames among them, and neighbours that were not resolved meanwhile; the latter inferred.
     pub arp: Option<Arp>,
     /// Of packets that a rule dropped: those of transfers that got on as fast all along and go on; inferred.

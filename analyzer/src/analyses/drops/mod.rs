@@ -11,6 +11,7 @@ use crate::reconstruct::xmits::NOQUEUE;
 mod answered;
 mod arp;
 mod aside;
+mod bridged;
 mod by_counter;
 mod came_back;
 mod clash;

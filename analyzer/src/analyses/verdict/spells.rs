@@ -97,6 +97,7 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                     }
                     _ => None,
                 };
+                a.bridged = a.bridged.filter(|_| a.bridged == g.bridged);
                 a.first_drop = a.first_drop.min(g.first_drop);
                 a.first_ns = a.first_ns.min(g.first_ns);
                 a.last_ns = a.last_ns.max(g.last_ns);
