@@ -10,7 +10,7 @@ use super::nature::nature;
 use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
 use super::place::place_words;
-use super::sentences::{capital, counted, duration, or_dash, stands_out, words};
+use super::sentences::{apart as bullets, capital, counted, duration, or_dash, stands_out, words};
 use super::turns::{by_server, causes, larger, most_of_it, no_network, of_one, of_threads, served_late};
 use super::waker::names_a_hold;
 use super::{APPLICATION_NOTICE_NS, APPLICATION_ROWS, APPLICATION_STANDS_OUT, OUTLIER_NOTICE_NS, Tone, slow_ones};
@@ -229,13 +229,14 @@ pub(super) fn headline(a: &Application) -> String {
         let slow = most_of_it(a).filter(|_| (said.is_empty() || known) && answers(a).0 != Tone::Ok);
         // Of a server outside, that its host had them says whose time it was.
         let acks = acknowledged(a).filter(|_| slow.is_none() && of_the_given_up(a));
-        said.splice(0..0, [given].into_iter().chain(slow).chain(acks));
-        return said.join("; ");
+        let (why, beside) = if known { (slow, None) } else { (None, slow) };
+        let first: Vec<String> = [given].into_iter().chain(why).chain(acks).collect();
+        return bullets([first.join("; ")].into_iter().chain(beside).chain(said));
     }
     if said.is_empty() || answers_too {
         said.push(of_answers(a));
     }
-    said.join("; ")
+    bullets(said)
 }
 
 /// What is said begins with a cause.

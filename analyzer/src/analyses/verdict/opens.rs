@@ -251,13 +251,13 @@ pub(super) fn headline(o: &Opens) -> String {
     let refused = others().find(|f| f.end == "refused" && !nobodys(f) && !told(f) && !again(f));
     let refused = refused.filter(|_| first.is_some()).map(what);
     let causes = causes(o).into_iter();
-    let mut said: Vec<String> = causes.chain(first).chain(refused).collect();
-    if let (Some(slow), Some(_)) = (&slow, elsewhere) {
-        return apart([said.join("; "), slow.clone()]);
-    }
-    said.extend(slow);
-    if !said.is_empty() {
-        return said.join("; ");
+    let said = apart(causes.chain(first).chain(refused));
+    match (said.is_empty(), slow, elsewhere) {
+        (true, Some(slow), _) => return slow,
+        (false, Some(slow), Some(_)) => return apart([said, slow]),
+        (false, Some(slow), None) => return format!("{said}; {slow}"),
+        (false, None, _) => return said,
+        (true, None, _) => {}
     }
     let closed = || closed_before(o).map(|(said, _)| said);
     worst

@@ -1,7 +1,7 @@
 //! The verdict's line on sent segments: how long until their ACK, and what held them, of which connection.
 
 use super::sentences::{
-    capital, certainty, counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out,
+    apart, capital, certainty, counted, duration, first_words, less_certain, or_dash, pick, rate, speak, stands_out,
 };
 use super::{
     OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
@@ -268,15 +268,12 @@ pub(super) fn headline(t: &Transmit) -> String {
         };
         format!("; packets waited {how} {} in the queue of {}", or_dash(ns), named(q))
     });
-    let causes = super::named::causes(t)
-        .into_iter()
-        .map(|c| format!("{c}; "))
-        .collect::<String>();
-    format!(
-        "{causes}sent segments took up to {}{} to be ACKed{held}{stuck}{queue}",
+    let took = format!(
+        "sent segments took up to {}{} to be ACKed{held}{stuck}{queue}",
         or_dash(total.max_ns),
         certainty(sure)
-    )
+    );
+    apart(super::named::causes(t).into_iter().chain([took]))
 }
 
 /// A sender whose packets are nearly all header.
