@@ -18,6 +18,8 @@ use crate::reconstruct::datagrams::tables::TurnEnd;
 const AWAY_NS: i64 = 50_000_000;
 /// Times that are kept.
 const MOST: usize = 64;
+/// Addresses that every host has, or that come and go with a link: of loopback, link-local.
+const OF_LINKS: [&str; 4] = ["127.", "::1/", "fe80:", "169.254."];
 /// Ports of DHCP servers (RFC 2131, RFC 8415).
 const DHCP: [u16; 2] = [67, 547];
 /// Fewest requests without an answer.
@@ -82,7 +84,8 @@ pub(super) fn away(facts: &Facts) -> Away {
     let start = facts.capture.start_ns.unwrap_or(0);
     let mut taken: BTreeMap<(u64, &str), i64> = BTreeMap::new();
     let mut spells: Vec<(&ChangeRow, i64)> = vec![];
-    for row in facts.announced.rows.iter().filter(|r| r.what == "address") {
+    let own = |r: &&ChangeRow| r.what == "address" && !OF_LINKS.iter().any(|of| r.of.starts_with(of));
+    for row in facts.announced.rows.iter().filter(own) {
         let key = (row.netns, row.of.as_str());
         match row.took {
             true => {

@@ -294,7 +294,10 @@ fn an_address_that_two_hosts_have_in_turns() {
     assert_eq!(away.in_turns, Some(turns));
     assert_eq!(away.spells.len(), 3);
     assert_eq!((away.spells[2].from_ns, away.spells[2].to_ns), (7 * S, 8 * S + S / 2));
-    // One host alone; set anew at once; a container's, which goes with it and does not come back.
+    // Addresses that every host has; one host alone; set anew at once; a container's, which goes with it and does not come back.
+    let mut loopback = rows.clone();
+    loopback.iter_mut().for_each(|r| r.of = "127.0.0.1/8".into());
+    assert_eq!(answer(&facts(loopback)).away, Away::default());
     let alone: Vec<ChangeRow> = rows.iter().filter(|r| r.host == "tablet").cloned().collect();
     assert_eq!(answer(&facts(alone)).away.in_turns, None);
     let anew = vec![address(1_000, "a", true), address(1_020, "a", false)];

@@ -9,8 +9,9 @@ use super::probers::servers;
 use crate::facts::Facts;
 use crate::reconstruct::opens::tables::LocalConnects;
 
-/// Fewest calls that were refused.
+/// Fewest calls that were refused, or that waited: one alone may have waited for a CPU.
 const REFUSED: u64 = 3;
+const WAITED: u64 = 3;
 
 /// Calls of one process.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -73,7 +74,7 @@ pub(super) fn full_queues(facts: &Facts) -> Vec<FullQueue> {
             waited: sum(|r| r.waited),
             longest_ns: rows.iter().map(|r| r.longest_ns).max().unwrap_or(0),
         };
-        (row.full > 0 || row.refused > 0 || row.waited > 0).then_some(row)
+        (row.full > 0 || row.refused > 0 || row.waited >= WAITED).then_some(row)
     };
     let mut all: Vec<FullQueue> = by.into_iter().filter_map(one).collect();
     all.sort_by_key(|q| std::cmp::Reverse((q.full, q.refused, q.waited)));

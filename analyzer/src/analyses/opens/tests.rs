@@ -11,6 +11,7 @@ mod handshakes;
 mod instead;
 mod limited;
 mod listens;
+mod local;
 mod on_the_way_back;
 mod piled;
 mod pooled;
