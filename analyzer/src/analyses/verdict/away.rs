@@ -49,7 +49,7 @@ fn lease(l: &Lease) -> String {
         ),
     };
     format!(
-        "before that {} of {}{to} (DHCP) had no answer{dropped}: leases that could not be renewed ran out (inferred)",
+        "before that {} of {}{to} (DHCP) had no answer{dropped}, so that leases were not renewed and ran out (inferred)",
         counted(l.unanswered, "request", "requests"),
         l.task
     )
@@ -121,7 +121,7 @@ mod tests {
         };
         let says = "an address was taken from its host and came back within 1.500 s: 10.0.0.4/24 of cam at 3.000 s; meanwhile such a host reaches nobody by it; \
                     before that 9 requests of dhclient to 10.0.0.1:67 (DHCP) had no answer, 14 datagrams of it were dropped by this host for NETFILTER_DROP at \
-                    nft_do_chain on lan: leases that could not be renewed ran out (inferred)";
+                    nft_do_chain on lan, so that leases were not renewed and ran out (inferred)";
         assert_eq!(words(&lease).unwrap(), says);
         let two = Away {
             spells: vec![spell("cam", 3), spell("", 7)],

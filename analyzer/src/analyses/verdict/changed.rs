@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::sentences::{capital, counted};
+use super::sentences::{apart, capital, counted};
 use super::spells::listed_few;
 use super::{Line, Tone};
 use crate::analyses::changes::{Changes, Cluster};
@@ -145,7 +145,7 @@ pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes)
     let line = Line {
         names_cause: first,
         minor: !first,
-        ..Line::of("settings", tone, sentence.join(" "), says.join("; "))
+        ..Line::of("settings", tone, sentence.join(" "), apart(says))
     };
     match wrong || cause {
         true => lines.insert(0, line),
