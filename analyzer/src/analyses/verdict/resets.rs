@@ -44,7 +44,7 @@ fn middle(n: u64) -> &'static str {
     if n == 1 { "" } else { " (p50)" }
 }
 
-/// `, nginx closed them with 64 kB unread (p50, TCP_ABORT_ON_CLOSE) ...`. No pause in it.
+/// `, as nginx closed them with 64 kB unread (p50, TCP_ABORT_ON_CLOSE) ...`. No pause in it.
 fn aborted(r: &Reset) -> String {
     let Some(a) = &r.aborted else { return String::new() };
     let by = if a.by.is_empty() {
@@ -68,7 +68,7 @@ fn aborted(r: &Reset) -> String {
         ),
     };
     format!(
-        ", {by} closed {which} with {} (TCP_ABORT_ON_CLOSE{inferred}){early}",
+        ", as {by} closed {which} with {} (TCP_ABORT_ON_CLOSE{inferred}){early}",
         a.unread_bytes.map_or_else(
             || "data unread".into(),
             |n| format!("{} unread{}", size(n), middle(a.count))
@@ -242,7 +242,7 @@ mod tests {
             };
             reset(&r).unwrap()
         };
-        let closed = "2 connections (first 10.0.0.1:40000 > 10.0.0.2:80) were reset by the peer, nginx closed them with 2.9 kB unread (p50) \
+        let closed = "2 connections (first 10.0.0.1:40000 > 10.0.0.2:80) were reset by the peer, as nginx closed them with 2.9 kB unread (p50) \
                       (TCP_ABORT_ON_CLOSE)";
         assert_eq!(said(false, 348), closed);
         assert_eq!(said(true, 0), closed);

@@ -40,14 +40,14 @@ pub(super) fn finds_rate(others: u64) -> String {
         n => &format!("{n} are others', or it is not known whose; the rest are few"),
     };
     format!(
-        "{but} of a transfer that has most of this queue, on which nobody awaits answers, and sent again before a timer ran out: TCP probing for its rate, inferred"
+        "{but} of a transfer that has most of this queue, on which nobody awaits answers, and repaired before a timer ran out: TCP probes for its rate (inferred)"
     )
 }
 
 /// Of transfers that keep a line full.
 pub(super) fn line_full(share: f64) -> String {
     format!(
-        "losses of transfers that had packets in this queue {:.0} % of the time in which data of theirs was under way, and that were sent again before a timer ran out: the line is full, TCP probing for its rate, inferred",
+        "lost by transfers that had packets in this queue for {:.0} % of the time they had data in flight, and repaired before a timer ran out: the line is full and TCP probes for its rate (inferred)",
         share * 100.0
     )
 }
