@@ -25,6 +25,7 @@ use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
+use crate::reconstruct::opens::local::LocalConnects;
 use crate::reconstruct::opens::tables::{
     ListenRow, LocalConnects, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut,
 };

@@ -1,13 +1,14 @@
 //! Programs that found the accept queue of a socket of the host itself (AF_UNIX) full, as a proxy before a program that listens on a socket file: no packet tells of it, and the proxy answers by itself.
 //!
-//! Needs the calls of `connect`. Which socket file it was no event tells. Refused calls are told of programs that serve somebody alone: libraries try files that nobody needs.
+//! Needs the calls of `connect`. Which socket file it was no event tells. Calls that were refused, or whose file may not be used, are told of programs that serve somebody alone, and where most
+//! of theirs are such: libraries try files that nobody needs.
 
 use std::collections::BTreeMap;
 
 use super::GROUPS;
 use super::probers::servers;
 use crate::facts::Facts;
-use crate::reconstruct::opens::tables::LocalConnects;
+use crate::reconstruct::opens::local::LocalConnects;
 
 /// Fewest calls that were refused, or that waited: one alone may have waited for a CPU.
 const REFUSED: u64 = 3;
@@ -30,10 +31,12 @@ pub struct FullQueue {
     /// Length of the recording, ns.
     #[serde(skip)]
     pub duration_ns: i64,
-    /// First and last of these, likewise; `None`: there is none.
+    /// First and last of these times, likewise; `None`: there is none.
     pub within_ns: Option<(i64, i64)>,
     /// Those that were refused; 0 where the process serves nobody.
     pub refused: u64,
+    /// Those whose file may not be used (EACCES, EPERM), likewise.
+    pub denied: u64,
     /// Others that took 100 ms or longer.
     pub waited: u64,
     /// The longest of the others.
@@ -56,7 +59,9 @@ pub(super) fn full_queues(facts: &Facts) -> Vec<FullQueue> {
             .map(|t| t.saturating_sub(start))
             .collect();
         times.sort_unstable();
-        let refused = Some(sum(|r| r.refused)).filter(|n| serve.contains(&process) && *n >= REFUSED);
+        let (calls, serves) = (sum(|r| r.calls), serve.contains(&process));
+        let most = |n: u64| n >= REFUSED && n.saturating_mul(2) >= calls;
+        let theirs = |n: u64| if serves && most(n) { n } else { 0 };
         let first = rows.first()?;
         let task = first.task.text();
         let row = FullQueue {
@@ -65,19 +70,20 @@ pub(super) fn full_queues(facts: &Facts) -> Vec<FullQueue> {
                 _ => task.into_owned(),
             },
             threads: rows.len() as u64,
-            calls: sum(|r| r.calls),
+            calls,
             full: sum(|r| r.full),
             within_ns: times.first().copied().zip(times.last().copied()),
             times,
             duration_ns: facts.capture.duration_ns,
-            refused: refused.unwrap_or(0),
+            refused: theirs(sum(|r| r.refused)),
+            denied: theirs(sum(|r| r.denied)),
             waited: sum(|r| r.waited),
             longest_ns: rows.iter().map(|r| r.longest_ns).max().unwrap_or(0),
         };
-        (row.full > 0 || row.refused > 0 || row.waited >= WAITED).then_some(row)
+        (row.full > 0 || row.refused > 0 || row.denied > 0 || row.waited >= WAITED).then_some(row)
     };
     let mut all: Vec<FullQueue> = by.into_iter().filter_map(one).collect();
-    all.sort_by_key(|q| std::cmp::Reverse((q.full, q.refused, q.waited)));
+    all.sort_by_key(|q| std::cmp::Reverse((q.full, q.refused.max(q.denied), q.waited)));
     all.truncate(GROUPS);
     all
 }

@@ -17,7 +17,7 @@ use crate::analyses::units::Units;
 use crate::analyses::waits::StageTimes;
 use crate::analyses::{Outcome, not_recorded, reasons};
 use crate::explain::{Id, Kind};
-use crate::facts::{Facts, Reason, SkbId};
+use crate::facts::{ConnectionId, Facts, Reason, SkbId};
 use crate::reconstruct::limiters::tables::LimiterRow;
 use crate::reconstruct::receive::tables::Censored;
 use crate::reconstruct::tcp::tables::RetransmitClass;
@@ -45,6 +45,7 @@ mod reader;
 mod rescaled;
 mod restarts;
 mod senders;
+mod slowest;
 mod small;
 #[cfg(test)]
 mod tests;
@@ -77,6 +78,7 @@ pub use reader::Reader;
 pub use rescaled::{Disagreed, Held, OneSided, Rescaled};
 pub use restarts::Restarts;
 pub use senders::{CONNECTIONS, Flight, Sender};
+pub use slowest::Slowest;
 pub use small::Small;
 pub use tiny::Tiny;
 pub use unacked::Unacked;
@@ -114,6 +116,12 @@ pub struct Transmit {
     pub starts: BTreeMap<&'static str, u64>,
     /// Start to ACK, acknowledged segments only.
     pub total: StageTimes,
+    /// Whose the longest of these are, and the one that is open longest.
+    #[serde(skip)]
+    pub slowest: Slowest,
+    /// See there.
+    #[serde(skip)]
+    pub open_of: Option<String>,
     /// Per stage, in the order of the path.
     pub stages: Vec<StageTimes>,
     /// Time in no stage.
@@ -229,6 +237,8 @@ pub fn answer(facts: &Facts, units: &Units<'_, TxRow>) -> Outcome<Transmit> {
         acked: units.rows().len() as u64,
         open: counts.open,
         open_at_least_ns: counts.open_at_least_ns,
+        open_of: slowest::named(facts, counts.open_of),
+        slowest: slowest::slowest(facts, units.rows()),
         excluded: counts.excluded,
         dropped: counts.dropped,
         passed_on: passed_on::passed_on(facts),
@@ -293,6 +303,8 @@ const LEAST_BOUND_NS: i64 = 10;
 struct Counts {
     open: u64,
     open_at_least_ns: Option<i64>,
+    /// Whose that is.
+    open_of: Option<ConnectionId>,
     dropped: u64,
     excluded: BTreeMap<&'static str, u64>,
     others: BTreeMap<TxKind, u64>,
@@ -329,7 +341,9 @@ impl Counts {
                 let before = r.t_sched_ns.saturating_sub(r.start_ns).max(0);
                 let bound = r.at_least_ns.map(|ns| ns.saturating_sub(before));
                 let bound = bound.filter(|ns| *ns >= LEAST_BOUND_NS);
-                counts.open_at_least_ns = counts.open_at_least_ns.max(bound);
+                if bound > counts.open_at_least_ns {
+                    (counts.open_at_least_ns, counts.open_of) = (bound, r.connection);
+                }
             }
             let why = match r.censored {
                 Some(Censored::Start) => "censored_start",

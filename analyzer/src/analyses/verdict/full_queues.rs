@@ -16,38 +16,54 @@ fn words(q: &FullQueue) -> String {
     let calls = |n| of_all(n, q.calls, "call of connect", "calls of connect");
     let waited = || {
         format!(
-            "{} took 100 ms or longer, max {}: they waited for room in that queue (inferred)",
+            "{} took 100 ms or longer, max {}: they waited for room in that queue, or for a CPU (inferred)",
             counted(q.waited, "other", "others"),
             duration(q.longest_ns)
         )
     };
-    match (q.full, q.refused, q.waited) {
-        (0, 0, _) => format!(
-            "{} by {by} to socket files (AF_UNIX) took 100 ms or longer, max {}: they waited for room in an accept queue there, whose backlog is small or whose program accepts too slowly (inferred)",
+    let more = match q.waited {
+        0 => String::new(),
+        _ => format!("; {}", waited()),
+    };
+    let none = match (q.refused, q.denied) {
+        (0, 0) => None,
+        (n, 0) => Some((n, "refused (ECONNREFUSED): nobody listens there")),
+        (_, n) => Some((
+            n,
+            "not allowed (EACCES, EPERM): the file's or its folder's permissions, or a policy",
+        )),
+    };
+    match (q.full, none) {
+        (0, None) => format!(
+            "{} by {by} to socket files (AF_UNIX) took 100 ms or longer, max {}: they waited for room in an accept queue there, whose backlog is small or whose program accepts too slowly, or for a CPU (inferred)",
             calls(q.waited),
             duration(q.longest_ns)
         ),
-        (0, refused, _) => format!(
-            "{} by {by} to socket files (AF_UNIX) {} refused (ECONNREFUSED): nobody listens there",
-            calls(refused),
-            if refused == 1 { "was" } else { "were" }
+        (0, Some((n, why))) => format!(
+            "{} by {by} to socket files (AF_UNIX) {} {why}{more}",
+            calls(n),
+            if n == 1 { "was" } else { "were" }
         ),
-        (full, _, more) => format!(
-            "{} by {by} to socket files (AF_UNIX) failed at once with EAGAIN (\"Resource temporarily unavailable\"){}: the accept queue there was full, its backlog is too small for what comes at once, or its program accepts too slowly (`ss -xl` shows both, net.core.somaxconn bounds it); no packet and no drop tells of that, and a proxy answers for itself then, as by a 502{}",
-            calls(full),
-            spells_or_all_along(&q.times, q.duration_ns),
-            if more > 0 {
-                format!("; {}", waited())
-            } else {
-                String::new()
-            }
-        ),
+        (full, _) => {
+            // Of very many only the first times are kept.
+            let when = match q.times.len() as u64 == full {
+                true => spells_or_all_along(&q.times, q.duration_ns),
+                false => String::new(),
+            };
+            format!(
+                "{} by {by} to socket files (AF_UNIX) failed at once with EAGAIN (\"Resource temporarily unavailable\"){when}: the accept queue there was full, its backlog is too small for what comes at once, or its program accepts too slowly (`ss -xl` shows both, net.core.somaxconn bounds it); no packet and no drop tells of that, and a proxy answers for itself then, as by a 502{more}",
+                calls(full)
+            )
+        }
     }
 }
 
-/// Of the process with most.
-pub(super) fn causes(o: &Opens) -> Option<String> {
-    o.full_queues.first().map(words)
+/// Processes that are told.
+const NAMED: usize = 2;
+
+/// Of the processes with most.
+pub(super) fn causes(o: &Opens) -> Vec<String> {
+    o.full_queues.iter().take(NAMED).map(words).collect()
 }
 
 /// Somebody was turned away at a full queue, more than once.
@@ -73,6 +89,7 @@ mod tests {
             times,
             duration_ns: 12_000_000_000,
             refused,
+            denied: 0,
             waited,
             longest_ns: 250_000_000,
         }
@@ -108,6 +125,13 @@ mod tests {
                 && said.contains("3 of 40 calls of connect by nginx/7 to socket files (AF_UNIX) were refused"),
             "{said}"
         );
+        let (tone, said) = of(FullQueue {
+            denied: 3,
+            ..queue(0, 0, 4)
+        });
+        let says = "3 of 40 calls of connect by nginx/7 to socket files (AF_UNIX) were not allowed (EACCES, EPERM)";
+        assert!(tone == Tone::Notice && said.contains(says), "{said}");
+        assert!(said.contains("; 4 others took 100 ms or longer"), "{said}");
         let (tone, said) = of(queue(0, 0, 1));
         assert!(
             tone == Tone::Notice && said.contains("waited for room in an accept queue"),

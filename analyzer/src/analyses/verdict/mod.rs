@@ -88,6 +88,7 @@ mod resets;
 mod sent;
 mod sentences;
 mod slow_ones;
+mod slowest;
 mod softirqs;
 mod spells;
 #[cfg(test)]

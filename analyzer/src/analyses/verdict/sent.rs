@@ -5,6 +5,7 @@ use super::sentences::{
 };
 use super::{
     OPEN_NOTICE_NS, OUTLIER_NOTICE_NS, SENDER_FLOOR_NS, SENDER_NOTICE_NS, SENDER_NOTICE_SHARE, Tone, UNTOLD_SHARE,
+    slowest,
 };
 use crate::analyses::breakdown::Group;
 use crate::analyses::transmit::{DeviceQueue, Sender, Transmit};
@@ -250,16 +251,10 @@ pub(super) fn headline(t: &Transmit) -> String {
     let held = held.filter(|_| {
         held_by_sender(t, speak(&t.total)).0 && super::windows::window(t).is_none() && !super::windows::holds_up(t)
     });
-    let held = held.map_or_else(String::new, |(c, by)| {
-        format!(", {} held mostly by {}", c.label, limiter(by))
-    });
+    let whose = if sure { &t.slowest.solid } else { &t.slowest.all };
+    let held = slowest::held(held, whose.as_deref());
     let stuck = t.open_at_least_ns.filter(|ns| *ns >= OPEN_NOTICE_NS);
-    let stuck = stuck.map_or_else(String::new, |ns| {
-        format!(
-            "; one is still un-ACKed, {} or more after it was queued on its device",
-            duration(ns)
-        )
-    });
+    let stuck = stuck.map_or_else(String::new, |ns| slowest::open(ns, t.open_of.as_deref()));
     let queue = longest(t).map_or_else(String::new, |q| {
         let (how, ns) = match q.busy_ns {
             Some(_) => ("up to", q.wait.max_ns),

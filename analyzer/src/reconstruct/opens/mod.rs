@@ -15,7 +15,7 @@
 
 mod accepts;
 mod listens;
-mod local;
+pub mod local;
 pub mod reset_reasons;
 mod resets;
 mod senders;

@@ -160,29 +160,6 @@ pub struct NotAccepted {
     pub port: Option<u16>,
 }
 
-/// Calls of `connect` of one thread on sockets of AF_UNIX.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalConnects {
-    /// Thread.
-    pub pid: i32,
-    /// Its name.
-    pub task: Name,
-    /// Calls that returned.
-    pub calls: u64,
-    /// Those that failed with EAGAIN: the accept queue was full.
-    pub full: u64,
-    /// When, in order; of a thread with very many the first.
-    pub full_ns: Vec<i64>,
-    /// Those that were refused: nobody listens there.
-    pub refused: u64,
-    /// Others that took 100 ms or longer, as where the queue was full and the socket waits for room.
-    pub waited: u64,
-    /// The longest of these others.
-    pub longest_ns: i64,
-    /// When the last returned.
-    pub last_ns: i64,
-}
-
 /// Most of the rows of sockets that began to listen or were closed: a hostile recording has as many as it has events.
 pub const LISTENS: usize = 65_536;
 

@@ -288,18 +288,23 @@ fn calls_on_socket_files_are_counted_apart() {
     call(&mut s, 20, 110, -11, 5);
     call(&mut s, 30, 37, -11, 5);
     call(&mut s, 40, 110, -111, 5);
+    call(&mut s, 45, 110, -13, 2);
     call(&mut s, 50, 110, 0, 100_000_000);
-    // Lengths of others: IPv4, IPv6; one that could not begin is told as before.
+    // Its own time-out: it waited. A file that is not there, however long that takes to see, did not.
+    call(&mut s, 200_000_000, 110, -11, 200_000_000);
+    call(&mut s, 500_000_000, 110, -2, 300_000_000);
+    // Lengths of others: IPv4, IPv6, L2CAP; the upper half of a register is no length.
     call(&mut s, SECOND, 16, -11, 5);
     call(&mut s, SECOND + 10, 28, -101, 5);
+    call(&mut s, SECOND + 20, 14, -111, 5);
+    call(&mut s, SECOND + 30, 0xffff_0000_0000_0010, -11, 5);
     let f = s.facts();
     let row = &f.local_connects[..];
     let [row] = row else { panic!("{row:?}") };
-    assert_eq!(
-        (row.pid, row.calls, row.full, row.refused, row.waited),
-        (42, 5, 2, 1, 1)
-    );
-    assert_eq!((row.full_ns.as_slice(), row.longest_ns), (&[25, 35][..], 100_000_000));
+    assert_eq!((row.pid, row.calls, row.full), (42, 8, 2));
+    assert_eq!((row.refused, row.denied, row.waited), (1, 1, 2));
+    assert_eq!((row.full_ns.as_slice(), row.longest_ns), (&[25, 35][..], 200_000_000));
+    // One that could not begin is told as before.
     assert_eq!(f.opens.len(), 1);
     assert_eq!(f.opens[0].error, Some(101));
 }

@@ -17,10 +17,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::accepts::Accepts;
 use super::listens::Listens;
-use super::local::{Local, is_local};
+use super::local::{Local, LocalConnects, is_local};
 use super::resets::Resets;
 use super::senders::senders;
-use super::tables::{ListenRow, LocalConnects, NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
+use super::tables::{ListenRow, NotAccepted, OpenEnd, OpenRow, ResetRow, TimedOut, errno_of_message};
 use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::{Event, GapRow, Trace};
@@ -310,7 +310,12 @@ pub fn walk(trace: &Trace<'_>, sockets: &Sockets, comms: &Comms) -> Opens {
             "sys_enter_connect" => {
                 let length = IntAccess::bind(f, "addrlen", s.endian);
                 r.raw(f.id, move |t, e| {
-                    t.call(e, length.and_then(|l| l.u64(e.payload)).is_some_and(is_local));
+                    t.call(
+                        e,
+                        length
+                            .and_then(|l| l.u64(e.payload))
+                            .is_some_and(|n| is_local(n as u32)),
+                    );
                 });
             }
             "sys_exit_connect" => {
