@@ -26,9 +26,7 @@ use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
 use crate::reconstruct::opens::local::LocalConnects;
-use crate::reconstruct::opens::tables::{
-    ListenRow, LocalConnects, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut,
-};
+use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
 use crate::reconstruct::probes::Probes;
 use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
 use crate::reconstruct::receive::tables::{RX, RxRow};
