@@ -78,7 +78,7 @@ impl Local {
         let decided = ret >= 0 || error == FULL || SIGNALS.contains(&error);
         let (full, waited) = (error == FULL && !slow, slow && decided);
         let (refused, denied) = (error == REFUSED, DENIED.contains(&error));
-        if !(full || waited || refused || denied) && !self.failed.contains_key(&e.pid) {
+        if !(full || waited || refused || denied || self.failed.contains_key(&e.pid)) {
             if self.quiet.len() < QUIET || self.quiet.contains_key(&e.pid) {
                 let of = self.quiet.entry(e.pid).or_default();
                 *of = (of.0.saturating_add(1), of.1.max(took));
