@@ -39,16 +39,20 @@ fn blocks(of: &mut [Block], input: &str) {
     }
 }
 
-/// What stands for the input is its own word, behind a command.
+/// What stands for the input is its own word, behind a command; a comparison of two parts of one recording names it twice.
 fn put(text: &mut Text, input: &str) {
-    let Some((before, after)) = text.as_str().split_once(INPUT) else {
-        return;
-    };
-    if before.contains("netmortem ")
-        && before.ends_with(' ')
-        && (after.is_empty() || after.starts_with([' ', '.', ';', ',']))
-    {
-        *text = Text::from(format!("{before}{input}{after}"));
+    let mut parts = text.as_str().split(INPUT);
+    let mut out = parts.next().unwrap_or("").to_owned();
+    let mut named = false;
+    for after in parts {
+        let word = out.ends_with(' ') && (after.is_empty() || after.starts_with([' ', '.', ';', ',', ')', '`']));
+        let ours = word && out.contains("netmortem ");
+        out.push_str(if ours { input } else { INPUT });
+        out.push_str(after);
+        named |= ours;
+    }
+    if named {
+        *text = Text::from(out);
     }
 }
 

@@ -75,7 +75,7 @@ fn heading(column: &Column, time: bool, unit: Option<TimeUnit>) -> Markup {
     markup! {
         th scope="col" class=[right.then_some("n")] data-u=[time.then_some("ns")] {
             // A column of badges needs no heading for who sees them.
-            @if column.title.is_empty() { span.vh { "how it is meant" } } @else { (column.title.as_str()) }
+            @if column.title.is_empty() { span.vh { "badge" } } @else { (column.title.as_str()) }
             @if let Some(symbol) = symbol { " " i { "(" (symbol) ")" } }
         }
     }

@@ -195,7 +195,7 @@ fn every_column_has_a_heading_for_who_cannot_see_it() {
         sections: vec![section],
         ..Document::default()
     };
-    assert!(html(&document).contains("<span class=\"vh\">how it is meant</span></th>"));
+    assert!(html(&document).contains("<span class=\"vh\">badge</span></th>"));
 }
 
 #[test]

@@ -121,10 +121,16 @@ fn brief(section: &Section, out: &mut String) {
     if let Some(data) = table {
         line(out, "");
         write_table(data, out);
+        // Of what the columns are; the rest of the note is of columns that are only on the page.
+        let of = data.note.as_ref().and_then(|note| note.as_str().split("; ").next());
+        if let Some(of) = of {
+            line(out, "");
+            line(out, &format!("{}.", escaped(of)));
+        }
     }
 }
 
-/// The first columns, without rows that counted nothing.
+/// The first columns, without rows that counted nothing and have no part of the time.
 fn write_table(table: &Table, out: &mut String) {
     let units = table.time_units();
     let columns = table.columns.len().min(COLUMNS);
@@ -145,7 +151,11 @@ fn write_table(table: &Table, out: &mut String) {
         })
         .collect();
     line(out, &format!("| {} |", rules.join(" | ")));
-    let told = |row: &&Vec<Cell>| row.get(1) != Some(&Cell::Count(0));
+    let has_part = |row: &Vec<Cell>| {
+        let mut shown = row.iter().take(columns);
+        shown.any(|cell| matches!(cell, Cell::Fraction(share) if *share > 0.0))
+    };
+    let told = |row: &&Vec<Cell>| row.get(1) != Some(&Cell::Count(0)) || has_part(row);
     for row in table.rows.iter().filter(told).take(ROWS) {
         let cells: Vec<String> = row
             .iter()

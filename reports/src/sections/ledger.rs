@@ -195,7 +195,7 @@ impl<'a> Ledger<'a> {
             columns,
             rows: self.every().chain([self.total]).map(row).collect(),
             note: Some(Text::from(format!(
-                "n, p50, p90, p99, max and the longest are of the certain and strong {0}; {of_all}. A stage's n counts the {0} in which it happened and was seen. Cost of recording: the part of the stage's time that writing down its events took, estimated, not subtracted.{star}",
+                "n, p50, p90, p99, max and the longest are of the certain and strong {0}, the share is of the summed time of all; {of_all}. A stage's n counts the {0} in which it happened and was seen. Cost of recording: the part of the stage's time that writing down its events took, estimated, not subtracted.{star}",
                 self.rows
             ))),
         }

@@ -223,6 +223,7 @@ pub fn spoken(of: &StageTimes) -> (&Summary, String) {
     let n = |n: u64| format::count(n);
     let doubt = match (speak_for_all(solid.n, all.n), weak) {
         (_, 0) => format!("n = {}", n(all.n)),
+        (true, 1) => format!("n = {}; 1 less certain one is not in it", n(solid.n)),
         (true, weak) => format!("n = {}; {} less certain ones are not in it", n(solid.n), n(weak)),
         (false, _) if solid.n == 0 => format!("n = {}, all of them less certain", n(all.n)),
         (false, weak) => format!(

@@ -211,7 +211,7 @@ impl Part {
             ("asleep_in", Some(TRACED)) => "stopped by its tracer (a debugger, strace)".into(),
             ("asleep_in", Some(call)) => format!("asleep in {call}"),
             ("asleep", _) => "asleep".into(),
-            _ => "not recorded doing what".into(),
+            _ => "doing something that was not recorded".into(),
         }
     }
 }

@@ -5,14 +5,16 @@
 //! host B  ─── taken ..... given ──────────── taken ..... given ──────────   in turns: each of both lost it and had it again
 //! dhclient   ask ─ ask ─ ask (no answer) ── taken ..... ask, answer ── given   a lease that ran out
 //! ```
-//! Needs `changes`, `udp_turns`, `drops`. Why is inferred. Must not take for it: an address of a container that came and went with it.
+//! Needs `changes`, `udp_turns`, `drops`, and which network namespace a process is in, where snapshots tell. Why is inferred. Must not take for it: an address of a
+//! container that came and went with it; one that several hosts have at once, as those of bridges that containers' hosts make (docker0); what was read late, or beside
+//! lost notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyses::drops::place;
 use crate::announced::tables::ChangeRow;
 use crate::facts::Facts;
-use crate::reconstruct::datagrams::tables::TurnEnd;
+use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 
 /// Shortest time without it that is told, ns: an address that is set anew is away for less.
 const AWAY_NS: i64 = 50_000_000;
@@ -20,10 +22,12 @@ const AWAY_NS: i64 = 50_000_000;
 const MOST: usize = 64;
 /// Addresses that every host has, or that come and go with a link: of loopback, link-local.
 const OF_LINKS: [&str; 4] = ["127.", "::1/", "fe80:", "169.254."];
-/// Ports of DHCP servers (RFC 2131, RFC 8415).
-const DHCP: [u16; 2] = [67, 547];
+/// Ports of DHCP servers for IPv4 (RFC 2131) and IPv6 (RFC 8415).
+const DHCP: [(bool, u16); 2] = [(true, 67), (false, 547)];
 /// Fewest requests without an answer.
-const ASKED: u64 = 2;
+const ASKED: usize = 2;
+/// Fewest times one behind the other at which another host is without the address: A, B, A.
+const TURNS: usize = 3;
 
 /// A host was without one of its addresses.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -58,7 +62,7 @@ pub struct Lease {
     pub to: String,
     /// Requests without an answer.
     pub unanswered: u64,
-    /// Of its datagrams, those that this host dropped where most were, and where that is: `NETFILTER_DROP at nft_do_chain on rtq`.
+    /// Packets that this host dropped meanwhile of those processes, where most were, and where that is: `NETFILTER_DROP at nft_do_chain on rtq`.
     pub dropped: Option<(u64, String)>,
 }
 
@@ -67,6 +71,8 @@ pub struct Lease {
 pub struct Away {
     /// In order of time; the first of very many.
     pub spells: Vec<Spell>,
+    /// So many more.
+    pub more: u64,
     /// See there.
     pub in_turns: Option<InTurns>,
     /// See there.
@@ -80,96 +86,124 @@ impl Away {
     }
 }
 
+/// Of a host, one of its addresses, on a device.
+fn key(row: &ChangeRow) -> (u64, &str, &str) {
+    let device = row.says.rsplit(' ').next().unwrap_or("");
+    (row.netns, row.of.as_str(), device)
+}
+
 pub(super) fn away(facts: &Facts) -> Away {
     let start = facts.capture.start_ns.unwrap_or(0);
-    let mut taken: BTreeMap<(u64, &str), i64> = BTreeMap::new();
-    let mut spells: Vec<(&ChangeRow, i64)> = vec![];
+    let mut taken: BTreeMap<_, i64> = BTreeMap::new();
+    let mut all: Vec<(&ChangeRow, i64)> = vec![];
     let own = |r: &&ChangeRow| r.what == "address" && !OF_LINKS.iter().any(|of| r.of.starts_with(of));
-    for row in facts.announced.rows.iter().filter(own) {
-        let key = (row.netns, row.of.as_str());
-        match row.took {
-            true => {
-                taken.insert(key, row.at_ns);
-            }
-            false => {
-                let from = taken.remove(&key);
-                let long = from.filter(|from| row.at_ns.saturating_sub(*from) >= AWAY_NS);
-                spells.extend(long.map(|from| (row, from)));
-            }
+    // Beside lost notices one that was given may be another than the one that was taken.
+    let whole = facts.announced.lost == 0;
+    for row in facts.announced.rows.iter().filter(own).filter(|r| whole && !r.late) {
+        if row.took {
+            taken.insert(key(row), row.at_ns);
+        } else if let Some(from) = taken.remove(&key(row)) {
+            let long = row.at_ns.saturating_sub(from) >= AWAY_NS;
+            all.extend(long.then_some((row, from)));
         }
     }
-    spells.truncate(MOST);
-    let lease = lease(facts, &spells);
+    let spell = |(row, from): &(&ChangeRow, i64)| Spell {
+        address: row.of.clone(),
+        host: row.host.clone(),
+        from_ns: from.saturating_sub(start),
+        to_ns: row.at_ns.saturating_sub(start),
+    };
     Away {
-        in_turns: in_turns(&spells),
-        lease,
-        spells: (spells.iter())
-            .map(|(row, from)| Spell {
-                address: row.of.clone(),
-                host: row.host.clone(),
-                from_ns: from.saturating_sub(start),
-                to_ns: row.at_ns.saturating_sub(start),
-            })
-            .collect(),
+        in_turns: in_turns(&all),
+        lease: lease(facts, &all),
+        spells: all.iter().take(MOST).map(spell).collect(),
+        more: all.len().saturating_sub(MOST) as u64,
     }
 }
 
-/// The address that most hosts were without for a time.
-fn in_turns(spells: &[(&ChangeRow, i64)]) -> Option<InTurns> {
-    let mut by: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
-    for (row, _) in spells {
-        let of = by.entry(row.of.as_str()).or_default();
-        *of.entry(row.host.as_str()).or_default() += 1;
+/// The address that several hosts are without in turns, of the most of them.
+fn in_turns(all: &[(&ChangeRow, i64)]) -> Option<InTurns> {
+    let mut by: BTreeMap<&str, Vec<&(&ChangeRow, i64)>> = BTreeMap::new();
+    for spell in all {
+        by.entry(spell.0.of.as_str()).or_default().push(spell);
     }
-    let (address, hosts) = by.into_iter().max_by_key(|(_, hosts)| hosts.len())?;
-    if hosts.len() < 2 {
-        return None;
+    let turns = |of: &mut Vec<&(&ChangeRow, i64)>| {
+        of.sort_by_key(|(_, from)| *from);
+        of.chunk_by(|a, b| a.0.host == b.0.host).count()
+    };
+    let each = by.into_iter().map(|(address, mut of)| (turns(&mut of), address, of));
+    let (_, address, of) = each.max_by_key(|(n, ..)| *n).filter(|(n, ..)| *n >= TURNS)?;
+    let mut hosts: BTreeMap<&str, u64> = BTreeMap::new();
+    for (row, _) in &of {
+        *hosts.entry(row.host.as_str()).or_default() += 1;
     }
-    let programs: BTreeSet<&str> = (spells.iter())
-        .filter(|(row, _)| row.of == address)
-        .map(|(row, _)| row.program.as_deref().unwrap_or(""))
-        .collect();
+    let programs: BTreeSet<&str> = of.iter().map(|(row, _)| row.program.as_deref().unwrap_or("")).collect();
     Some(InTurns {
         address: address.to_owned(),
         hosts: hosts.into_iter().map(|(host, n)| (host.to_owned(), n)).collect(),
-        program: match programs.into_iter().collect::<Vec<_>>().as_slice() {
-            [one] => (*one).to_owned(),
-            _ => String::new(),
-        },
+        program: only(programs).unwrap_or("").to_owned(),
     })
 }
 
+fn only<T>(of: BTreeSet<T>) -> Option<T> {
+    let mut of = of.into_iter();
+    of.next().filter(|_| of.next().is_none())
+}
+
+/// Requests of a process for an address of that family, that had no answer since its last one until the address was away.
+fn asked<'a>(facts: &'a Facts, row: &ChangeRow, from: i64) -> Vec<&'a TurnRow> {
+    let of_family = |t: &&TurnRow| {
+        let to = t.to.map(|to| (to.ip().to_canonical().is_ipv4(), to.port()));
+        to.is_some_and(|to| to.0 != row.of.contains(':') && DHCP.contains(&to))
+    };
+    let there = |t: &&TurnRow| {
+        let space = facts.spaces.of_process(facts.process(t.pid));
+        space.is_none_or(|netns| netns == row.netns)
+    };
+    let before = |t: &&TurnRow| t.start_ns < from;
+    let mut by: BTreeMap<i32, Vec<&TurnRow>> = BTreeMap::new();
+    for turn in facts.udp_turns.iter().filter(before).filter(of_family).filter(there) {
+        by.entry(turn.pid).or_default().push(turn);
+    }
+    let in_vain = |t: &&TurnRow| !t.has_answer() && (t.end == TurnEnd::AskedAgain || t.gave_up);
+    let since = |mut of: Vec<&'a TurnRow>| {
+        of.sort_by_key(|t| t.start_ns);
+        let last = of.iter().rposition(|t| t.has_answer()).map_or(0, |at| at + 1);
+        of.split_off(last).into_iter().filter(in_vain).collect::<Vec<_>>()
+    };
+    by.into_values().flat_map(since).collect()
+}
+
 /// Who asked for addresses and had no answer while they were still there.
-fn lease(facts: &Facts, spells: &[(&ChangeRow, i64)]) -> Option<Lease> {
-    let last = spells.iter().map(|(_, from)| *from).max()?;
-    let unanswered = |end: TurnEnd| matches!(end, TurnEnd::AskedAgain | TurnEnd::OtherThread | TurnEnd::Closed);
-    let asked = facts.udp_turns.iter().filter(|t| {
-        let dhcp = t.to.is_some_and(|to| DHCP.contains(&to.port()));
-        dhcp && unanswered(t.end) && t.start_ns < last
-    });
-    let mut by: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for turn in asked {
-        by.entry(turn.task.text().into_owned()).or_default().push(turn);
+fn lease(facts: &Facts, all: &[(&ChangeRow, i64)]) -> Option<Lease> {
+    let mut seen = BTreeSet::new();
+    let mut by: BTreeMap<String, Vec<&TurnRow>> = BTreeMap::new();
+    for (row, from) in all.iter().take(MOST) {
+        for turn in asked(facts, row, *from) {
+            if seen.insert((turn.pid, turn.start_ns)) {
+                by.entry(turn.task.text().into_owned()).or_default().push(turn);
+            }
+        }
     }
     let (task, turns) = by.into_iter().max_by_key(|(_, of)| of.len())?;
-    if (turns.len() as u64) < ASKED {
+    if turns.len() < ASKED {
         return None;
     }
     let servers: BTreeSet<_> = turns.iter().filter_map(|t| t.to).collect();
-    let pids: BTreeSet<i32> = turns.iter().map(|t| t.pid).collect();
+    let meanwhile = |pid: i32, ns: i64| {
+        let within = |t: &&TurnRow| t.pid == pid && (t.start_ns..=t.end_ns.max(t.sent_ns)).contains(&ns);
+        turns.iter().any(|t| within(&t))
+    };
     let mut places: BTreeMap<String, u64> = BTreeMap::new();
-    for d in facts.drops.iter().filter(|d| d.is_loss() && d.time_ns < last) {
-        if d.owner.as_ref().is_some_and(|o| pids.contains(&o.pid)) {
+    for d in facts.drops.iter().filter(|d| d.is_loss()) {
+        if d.owner.as_ref().is_some_and(|o| meanwhile(o.pid, d.time_ns)) {
             *places.entry(place(facts, d)).or_default() += 1;
         }
     }
     let most = places.into_iter().max_by_key(|(_, n)| *n);
     Some(Lease {
         task,
-        to: match servers.into_iter().collect::<Vec<_>>().as_slice() {
-            [one] => one.to_string(),
-            _ => String::new(),
-        },
+        to: only(servers).map_or_else(String::new, |one| one.to_string()),
         unanswered: turns.len() as u64,
         dropped: most.map(|(place, n)| (n, place)),
     })

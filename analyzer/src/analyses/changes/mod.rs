@@ -60,6 +60,9 @@ pub struct Cluster {
     /// A sysctl that the kernel's own list of settings tells, too.
     #[serde(skip)]
     pub settings: Vec<(Option<u64>, String)>,
+    /// Of one host alone (a network namespace), where what was different after is counted over all.
+    #[serde(skip)]
+    pub of_one_host: bool,
     /// What was changed in few words, each once: `route 10.99.0.0/16`, `net.ipv4.tcp_sack`.
     #[serde(skip)]
     pub kinds: Vec<String>,
@@ -230,6 +233,7 @@ pub fn answer(facts: &Facts) -> Changes {
             }),
             effects: compared.unwrap_or_default(),
             kinds: kinds(cluster),
+            of_one_host: cluster.iter().all(|r| !r.host.is_empty() && r.host == first.host),
             settings: settings
                 .map(|r| ((!r.host.is_empty()).then_some(r.netns), r.of.clone()))
                 .collect(),

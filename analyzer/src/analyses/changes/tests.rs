@@ -294,6 +294,22 @@ fn an_address_that_two_hosts_have_in_turns() {
     assert_eq!(away.in_turns, Some(turns));
     assert_eq!(away.spells.len(), 3);
     assert_eq!((away.spells[2].from_ns, away.spells[2].to_ns), (7 * S, 8 * S + S / 2));
+    // One behind the other is no turn: each of several hosts was set up anew.
+    assert_eq!(answer(&facts(rows[..4].to_vec())).away.in_turns, None);
+    // Read late, or beside lost notices: nothing.
+    let mut late = rows.clone();
+    late.iter_mut().for_each(|r| r.late = true);
+    assert_eq!(answer(&facts(late)).away, Away::default());
+    let mut lossy = facts(rows.clone());
+    lossy.announced.lost = 1;
+    assert_eq!(answer(&lossy).away, Away::default());
+    // It moved to another device of the same host.
+    let mut moved = rows.clone();
+    moved
+        .iter_mut()
+        .filter(|r| !r.took)
+        .for_each(|r| r.says = "address 10.8.0.3/24 was given to eth1".into());
+    assert_eq!(answer(&facts(moved)).away, Away::default());
     // Addresses that every host has; one host alone; set anew at once; a container's, which goes with it and does not come back.
     let mut loopback = rows.clone();
     loopback.iter_mut().for_each(|r| r.of = "127.0.0.1/8".into());
@@ -328,6 +344,25 @@ fn a_lease_that_could_not_be_renewed() {
         ("dhclient", "10.0.0.1:67", 2)
     );
     assert_eq!(lease.dropped, None);
+    // Another family's server; in another network namespace; answered after them.
+    let mut other = f.clone();
+    other
+        .udp_turns
+        .iter_mut()
+        .for_each(|t| t.to = Some((std::net::Ipv6Addr::LOCALHOST, 547).into()));
+    assert_eq!(answer(&other).away.lease, None);
+    let mut renewed = f.clone();
+    let mut last = asked(5, TurnEnd::Answered, 67);
+    last.ready_ns = Some(105 * S);
+    renewed.udp_turns.push(last);
+    assert_eq!(answer(&renewed).away.lease, None);
+    // An answer that came and was not read is one.
+    let mut unread = f.clone();
+    unread
+        .udp_turns
+        .iter_mut()
+        .for_each(|t| t.ready_ns = Some(t.start_ns + 1));
+    assert_eq!(answer(&unread).away.lease, None);
     // Answered, asked behind it, or of another service.
     for (at, end, port) in [
         (3, TurnEnd::Answered, 67),

@@ -216,7 +216,7 @@ pub fn answer(facts: &Facts) -> Quality {
     if let (Some(ns), n @ 1..) = (facts.event_cost_ns, costly_stages.len()) {
         // Which they are is in the view `observer`: a line of the verdict is for a terminal.
         sentence = format!(
-            "{sentence} Recording cost (about {ns} ns an event) is over {:.0} % of {}, see `show observer`.",
+            "{sentence} Recording cost (about {ns} ns an event) is over {:.0} % of {}, see `netmortem show observer INPUT`.",
             MARKED_SHARE * 100.0,
             counted(n as u64, "stage", "stages")
         );

@@ -192,7 +192,7 @@ pub(super) fn asleep(blamed: &[Blamed]) -> Option<&'static str> {
 fn meaning(call: &str) -> &'static str {
     match call {
         "clock_nanosleep" | "nanosleep" => {
-            "readable, but the reader slept in clock_nanosleep: in a pause of its own, or its work, not for lack of data"
+            "readable, but the reader slept in clock_nanosleep: in a pause of its own or as part of its work, not for lack of data"
         }
         "futex" => "readable, but the reader slept in futex: it waited for another thread",
         STOPPED => "readable, but the reader was stopped by a signal (SIGSTOP)",

@@ -45,7 +45,11 @@ fn lease(l: &Lease) -> String {
         None => String::new(),
         Some((n, place)) => format!(
             ", {} dropped by this host for {place}",
-            counted(*n, "datagram of it was", "datagrams of it were")
+            counted(
+                *n,
+                &format!("packet of {} was", l.task),
+                &format!("packets of {} were", l.task)
+            )
         ),
     };
     format!(
@@ -55,12 +59,12 @@ fn lease(l: &Lease) -> String {
     )
 }
 
-/// `3 times an address was away and came back after p50 1.161 s: 10.0.0.4/24 of cam at 5.898 s, ...`
-fn spells(all: &[Spell]) -> String {
+/// `addresses were taken from their hosts and came back within 1.161 s: 10.0.0.4/24 of cam at 5.898 s, ...; meanwhile ...`
+fn spells(all: &[Spell], more: u64) -> String {
     let named: Vec<String> = (all.iter().take(NAMED))
         .map(|s| format!("{} of {} at {}", s.address, at(&s.host), moment(s.from_ns)))
         .collect();
-    let more = match all.len().saturating_sub(NAMED) {
+    let more = match more.saturating_add(all.len().saturating_sub(NAMED) as u64) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
@@ -83,8 +87,8 @@ pub(super) fn words(a: &Away) -> Option<String> {
     }
     let told = a.spells.len() >= SEVERAL || a.lease.is_some();
     told.then(|| match &a.lease {
-        None => spells(&a.spells),
-        Some(l) => format!("{}; {}", spells(&a.spells), lease(l)),
+        None => spells(&a.spells, a.more),
+        Some(l) => format!("{}; {}", spells(&a.spells, a.more), lease(l)),
     })
 }
 
@@ -120,7 +124,7 @@ mod tests {
             ..one
         };
         let says = "an address was taken from its host and came back within 1.500 s: 10.0.0.4/24 of cam at 3.000 s; meanwhile such a host reaches nobody by it; \
-                    before that 9 requests of dhclient to 10.0.0.1:67 (DHCP) had no answer, 14 datagrams of it were dropped by this host for NETFILTER_DROP at \
+                    before that 9 requests of dhclient to 10.0.0.1:67 (DHCP) had no answer, 14 packets of dhclient were dropped by this host for NETFILTER_DROP at \
                     nft_do_chain on lan, so that leases were not renewed and ran out (inferred)";
         assert_eq!(words(&lease).unwrap(), says);
         let two = Away {

@@ -18,7 +18,7 @@ const EACH: usize = 3;
 /// Kinds of what is not named.
 const KINDS: usize = 8;
 /// Where they are listed.
-const LISTED: &str = "`show changes`";
+const LISTED: &str = "`netmortem show changes INPUT`";
 
 /// `net.ipv4.ip_forward from 1 to 0 (10.0.0.1)`
 fn words(c: &Change) -> String {
@@ -45,7 +45,11 @@ fn told(c: &Cluster) -> String {
     };
     let effects = match effects.as_slice() {
         [] => String::new(),
-        of => format!(", {since} {}", of.join(" and ")),
+        of => format!(
+            ", {since} {}{}",
+            of.join(" and "),
+            if c.of_one_host { " (over all hosts recorded)" } else { "" }
+        ),
     };
     format!("at {:.3} s {}{effects}", c.from_ns as f64 / 1e9, says.join(", "))
 }
@@ -62,8 +66,16 @@ fn announced(changes: &Changes, forward_is_said: bool) -> Option<String> {
         forward_is_said && c.says.len() == 1 && one
     };
     // Where it is known what took addresses away and gave them back, the moments at which that was are listed elsewhere.
-    let of_away = changes.away.has_cause();
-    let moved = |c: &&Cluster| of_away && !c.is_worse() && c.kinds.iter().all(|k| follows_address(k));
+    let away = &changes.away;
+    let of_away = |c: &Cluster| {
+        let told = |kind: &String| {
+            away.spells
+                .iter()
+                .any(|s| kind.strip_prefix("address ") == Some(s.address.as_str()))
+        };
+        away.has_cause() && c.kinds.iter().any(told)
+    };
+    let moved = |c: &&Cluster| of_away(c) && !c.is_worse() && c.kinds.iter().all(|k| follows_address(k));
     let clusters = changes.clusters.iter().filter(|c| !only_said(c) && !moved(c));
     let mut clusters: Vec<&Cluster> = clusters.collect();
     clusters.sort_by_key(|c| !c.is_worse());
@@ -115,7 +127,7 @@ fn settings((changed, changes): (&[Change], &Changes), drops: Option<&Drops>) ->
     let named: Vec<String> = rest.iter().take(NAMED).map(|c| words(c)).collect();
     let more = match rest.len().saturating_sub(NAMED) {
         0 => String::new(),
-        n => format!(", and {n} more (`show snapshots`)"),
+        n => format!(", and {n} more (`netmortem show snapshots INPUT`)"),
     };
     Some(format!(
         "settings were changed while recording: {}{more}",
@@ -147,9 +159,12 @@ pub(crate) fn with_the_changes(mut lines: Vec<Line>, both: (&[Change], &Changes)
         minor: !first,
         ..Line::of("settings", tone, sentence.join(" "), apart(says))
     };
-    match wrong || cause {
-        true => lines.insert(0, line),
-        false => lines.push(line),
+    // Behind what is wrong where it is only worth a look.
+    let bad = lines.iter().rposition(|l| l.tone == Tone::Bad).map_or(0, |at| at + 1);
+    match (wrong, cause) {
+        (true, _) => lines.insert(0, line),
+        (false, true) => lines.insert(bad, line),
+        (false, false) => lines.push(line),
     }
     lines
 }

@@ -260,12 +260,12 @@ fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
 /// The line; so many datagrams, and packets that may be some, were dropped by this host; answers that waited.
 pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&Application>) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
-        let said = vain(v, true, answers);
+        let said = capital(&vain(v, true, answers));
         format!("{said}{}", more(d.in_vain.len() as u64, 1))
     });
     let copied = d.copied.first().map(|c| {
         let more = more(d.copied.len() as u64, 1);
-        format!("{}: {}{more}", twice(c), made(c))
+        format!("{}: {}{more}", capital(&twice(c)), made(c))
     });
     let late = questions::late(d);
     let alone = asked_alone::words(d);
@@ -294,7 +294,7 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
     let alone = alone.map(|a| capital(&a));
     let gone = gone.map(|l| {
         let more = more(d.lost.len() as u64, 1);
-        format!("{}{}{more}", lost::what(l), from(l.first))
+        format!("{}{}{more}", capital(&lost::what(l)), from(l.first))
     });
     let ceased = ceased::words(&d.ceased).map(|c| capital(&c));
     let partly = partly.map(|p| capital(&asked_alone::partly(p)));

@@ -88,8 +88,10 @@ pub(super) fn told_with_the_attempts(lines: &mut [Line], of: &Of<'_>) {
 /// Attempts that stand under what dropped their SYNs do not say it again.
 pub(super) fn below_the_drops(lines: &mut [Line], of: &Of<'_>) {
     let one = of.drops.is_some_and(|d| d.lost_groups().count() == 1);
-    let plain = of.opens.is_some_and(|o| o.failed.iter().all(|f| f.aside.is_none()));
-    let theirs = |l: &&mut Line| l.subject == OPENS && l.follows == Some(DROPS);
+    let plain = |f: &Failed| f.aside.is_none() && f.sure && !attempts::say_more(f);
+    let plain = of.opens.is_some_and(|o| o.failed.iter().all(plain));
+    let alone = |l: &Line| sentences::words(&l.headline, 1) == l.headline;
+    let theirs = |l: &&mut Line| l.subject == OPENS && l.follows == Some(DROPS) && alone(l);
     if let Some(line) = lines.iter_mut().find(theirs).filter(|_| one && plain) {
         line.headline = attempts::without_the_drops(&line.headline).to_owned();
     }

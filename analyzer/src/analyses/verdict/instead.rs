@@ -37,7 +37,7 @@ fn fallback(f: &Fallback) -> String {
     };
     let neighbour = match f.unresolved_on.as_str() {
         "" => String::new(),
-        dev => format!(", neighbour discovery on {dev} never got an address for it"),
+        dev => format!(", neighbour discovery on {dev} never resolved it"),
     };
     format!(
         "{} to connect to {}{by} failed ({how}){neighbour}, and after p50 {} each thread took {} instead (inferred), which connected within {}",

@@ -26,7 +26,7 @@ pub(super) fn what(l: &Lost) -> String {
         )
     });
     format!(
-        "{} of {} that {threads}{} sent to {} had no answer, as packets of theirs were dropped on the way in this host{bytes}{again}",
+        "{} of {} that {threads}{} sent to {} had no answer, as this host dropped packets of theirs{bytes}{again}",
         l.sends,
         counted(l.of, "datagram", "datagrams"),
         l.task,

@@ -121,7 +121,7 @@ use minding::minding;
 pub(super) use named::causes as causes_of_sent;
 pub(crate) use quotas::with_the_quotas;
 pub(crate) use sent::{limiter, size};
-pub(crate) use sentences::{capital, moment, rate};
+pub(crate) use sentences::{capital, moment, rate, words as up_to_pause};
 pub use sentences::{counted, duration, times};
 pub(crate) use turned_away::with_the_turned_away;
 pub use unjoined::unjoined_words;

@@ -285,7 +285,7 @@ fn reader(r: &Receive) -> String {
         (task, "") => task.to_owned(),
         (task, at) => format!("{task} at {at}"),
     };
-    format!(" ({who} in {:.0} % of the total delay)", of.share * 100.0)
+    format!(" ({:.0} % of the total delay was at {who})", of.share * 100.0)
 }
 
 fn top_of(r: &Receive) -> String {

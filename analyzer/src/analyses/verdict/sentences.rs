@@ -164,7 +164,7 @@ pub(super) fn of_quality(sentence: &str) -> (String, bool) {
 }
 
 /// A sentence up to so many of its pauses. A point inside a number is none, nor is what stands in brackets.
-pub(super) fn words(sentence: &str, pauses: usize) -> String {
+pub(crate) fn words(sentence: &str, pauses: usize) -> String {
     let ends = |at: usize| {
         let after = sentence.get(at + 1..).unwrap_or("");
         after.is_empty() || after.starts_with(' ')

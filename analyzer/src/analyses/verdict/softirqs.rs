@@ -2,7 +2,7 @@
 
 use super::sentences::{counted, duration, first_words, or_dash, stands_out};
 use super::{SOFTIRQ_NOTICE_SHARE, SOFTIRQ_WAIT_NOTICE_NS, Tone};
-use crate::analyses::napi::{Napi, NapiThread, Preempted, Saturated};
+use crate::analyses::napi::{CpuVector, Napi, NapiThread, Preempted, Saturated};
 use crate::reconstruct::thread::IDLE;
 
 /// Fewest delays of a CPU whose p99 is judged.
@@ -99,13 +99,18 @@ pub(super) fn has_more(n: &Napi) -> bool {
     n.saturated.is_some() || late_thread(n).is_some() || long_away(n).is_some()
 }
 
-/// Share of a CPU below which a late start of NET_RX concerned few packets.
+/// Share of the recording that NET_RX of a CPU took, and that it waited to start, below which few packets are concerned.
 const HARDLY: f64 = 0.01;
 
-/// Whether NET_RX had hardly anything to do, and nothing else is told of it.
+/// Whether NET_RX had hardly anything to do nor waited long in all, and nothing else is told of it. One that is starved does little because it waits.
 pub(super) fn hardly(n: &Napi) -> bool {
+    let little = |c: &CpuVector| {
+        // Its runs took that share of the recording; what it waited took, by the same measure:
+        let waited = c.wait.sum_ns as f64 * c.share;
+        c.share < HARDLY && waited < HARDLY * c.run.sum_ns as f64
+    };
     let mut rx = n.cpus.iter().filter(|c| c.vector == "NET_RX");
-    rx.all(|c| c.share < HARDLY) && !has_more(n)
+    rx.all(little) && !has_more(n)
 }
 
 /// What is worth a look, for the head of the page.

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use super::verdict::Outcome;
 use crate::analyses::{
     self,
-    verdict::{Line, Tone},
+    verdict::{Line, Tone, up_to_pause},
 };
 use crate::diff::judged::compare::Metric;
 use crate::diff::servers::clients::server_of;
@@ -63,7 +63,7 @@ impl Reports {
     }
     /// What is said of slow answers of a server whose answers take longer after.
     pub fn of_slow(&self, metrics: &[Metric]) -> Option<String> {
-        let first = self.slow.as_deref().map(first_clause)?;
+        let first = self.slow.as_deref().map(|headline| up_to_pause(headline, 1))?;
         let longer = |m: &&Metric| m.which.is_answer() && m.outcome == Outcome::Worse;
         let mut servers = metrics.iter().filter(longer).filter_map(|m| m.which.service.as_deref());
         // The one that it is said of is named first.
@@ -72,20 +72,6 @@ impl Reports {
             .any(|s| server_of(s) == whose)
             .then(|| format!("Of slow answers a report of after says: {first}."))
     }
-}
-
-/// Up to the first semicolon outside of parentheses.
-fn first_clause(text: &str) -> &str {
-    let mut depth = 0usize;
-    let end = text.char_indices().find(|(_, c)| {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        *c == ';' && depth == 0
-    });
-    end.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -122,6 +108,9 @@ mod tests {
         let slow = "3 of 9 answers from 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81; and more";
         let words = "Of slow answers a report of after says: 3 of 9 answers from 10.0.0.1:80 took 2 s (a limit; a pool), waiting for 10.0.0.2:81.";
         assert_eq!(said(slow, &m).as_deref(), Some(words));
+        // A cause beside it stands behind a full stop.
+        let beside = slow.replace("; and more", ". Connections hung for 2.5 s");
+        assert_eq!(said(&beside, &m).as_deref(), Some(words));
         // Of another one; of one that only waits unread; of none that is slower.
         assert_eq!(
             said("3 of 9 answers from 10.0.0.2:81 took 2 s, waiting for 10.0.0.1:80", &m),

@@ -110,7 +110,7 @@ fn words(to: &str, t: &Tried, worse: bool) -> Detour {
         .map_or_else(String::new, |ns| format!(" p50 {} later", duration(ns)));
     let neighbour = match t.unresolved_on.as_str() {
         "" => String::new(),
-        dev => format!("; neighbour discovery on {dev} never got an address for it"),
+        dev => format!("; neighbour discovery on {dev} never resolved it"),
     };
     let often = times(t.times);
     let came = [

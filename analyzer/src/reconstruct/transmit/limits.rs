@@ -18,6 +18,8 @@ use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
 use crate::reconstruct::timers::{Kind, What};
 use crate::reconstruct::xmits::Passes;
 
+/// Longest that a cork holds a segment with nothing in flight, ns: a retransmission timeout, which is no longer on any usual path.
+const CORKED_NS: i64 = 1_000_000_000;
 /// Congestion states from which sending follows ACKs, not the window alone (`enum tcp_ca_state`).
 const CWR: i32 = 2;
 
@@ -303,7 +305,9 @@ impl Walk<'_, '_> {
                 Cause::Ack(_) if gate.small => (Stage::Nagle, queued || gate.guess),
                 // With nothing in flight only a cork holds what the windows let through.
                 Cause::Call => (Stage::Nagle, same_call || !gate.idle),
-                // The timer for zero windows sends what a cork holds when nothing is in flight (`tcp_check_probe_timer`), 200 ms later.
+                // The timer for zero windows sends what a cork holds when nothing is in flight (`tcp_check_probe_timer`), 200 ms or a
+                // retransmission timeout later: what it sends still later is no cork's, but had no route or met a full queue in the call itself.
+                Cause::WriteTimer if gate.idle && to.saturating_sub(from) > CORKED_NS => (Stage::Refused, true),
                 Cause::WriteTimer if gate.idle => (Stage::Nagle, false),
                 // A full segment is none that Nagle holds: after close() no probe tells what an ACK released.
                 Cause::Other if gate.idle || (gate.small && payload < self.mss) => (Stage::Nagle, !gate.idle),

@@ -22,7 +22,7 @@ pub enum Stage {
     PacingSlip,
     /// In the write queue: enough of the socket lay in qdisc and device already (TCP small queues).
     Tsq,
-    /// In the write queue: a queue of this host had refused it in the send itself, until TCP tried again.
+    /// In the write queue: this host (a queue, or no route) had refused it in the send itself, until TCP tried again.
     Refused,
     /// Parked while the neighbour was resolved.
     Neighbour,
@@ -107,7 +107,7 @@ impl Stage {
             Stage::Pacing => "write queue: pacing, until its timer was to fire",
             Stage::PacingSlip => "write queue: the pacing timer fired late",
             Stage::Tsq => "write queue: enough of the socket was queued below (TCP small queues)",
-            Stage::Refused => "write queue: this host's own queue had refused it, until TCP tried again",
+            Stage::Refused => "write queue: this host had refused it (its own queue, or no route), until TCP tried again",
             Stage::Neighbour => "parked while the neighbour's address was resolved",
             Stage::Qdisc => "queueing discipline",
             Stage::Bql => "device queue stopped by byte queue limits",

@@ -325,7 +325,7 @@ pub static TX: TableDef<TxRow> = TableDef {
         stage_col!(
             "stage_refused_ns",
             Refused,
-            "write queue: this host's own queue had refused it, until TCP tried again"
+            "write queue: this host had refused it (its own queue, or no route), until TCP tried again"
         ),
         stage_col!(
             "stage_neighbour_ns",

@@ -85,6 +85,7 @@ fn a_harmful_change_has_the_command_that_compares_in_full() {
             late: false,
         }],
         settings: vec![],
+        of_one_host: false,
         kinds: vec![],
     };
     let said = |b, a, worse| in_full(&cluster(b, a, worse)).map(|t| t.to_string());

@@ -44,7 +44,7 @@ pub fn section(input: &Input<'_>) -> Section {
 
 fn lead(drops: &Drops) -> Text {
     Text::from(format!(
-        "{} of {} kfree_skb lost a packet{}; {} are frees that healthy kernels do, {} cannot be told apart.",
+        "{} of {} kfree_skb lost a packet{}; {} {}, {} cannot be told apart.",
         format::count(drops.lost),
         format::count(drops.total),
         match drops.background {
@@ -52,6 +52,10 @@ fn lead(drops: &Drops) -> Text {
             n => format!(", {} one of the kernel's own traffic", format::count(n)),
         },
         format::count(drops.expected),
+        match drops.expected {
+            1 => "is a free that healthy kernels do",
+            _ => "are frees that healthy kernels do",
+        },
         format::count(drops.unclear)
     ))
 }

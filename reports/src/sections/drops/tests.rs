@@ -20,7 +20,7 @@ fn lost_expected_and_unclear_are_three_things() {
         section
             .lead
             .as_str()
-            .starts_with("2 of 4 kfree_skb lost a packet; 1 are frees that healthy kernels do, 1 cannot"),
+            .starts_with("2 of 4 kfree_skb lost a packet; 1 is a free that healthy kernels do, 1 cannot"),
         "{}",
         section.lead
     );

@@ -84,7 +84,7 @@ fn dropped_questions_of_an_event_loop_are_counted() {
     assert_eq!((found[0].again, found[0].times), (Some((8, 2_000 * MS)), 3));
     let answers = answer(&f);
     let l = line(&answers);
-    let says = "12 of 112 datagrams that wlc/7 sent to 10.0.0.2:1812 had no answer, as packets of theirs were dropped on the way in this host (2500 to 2503 bytes), and 8 of them were asked again after p50 2.000 s, up to 3 times in all (inferred by their sizes)";
+    let says = "12 of 112 datagrams that wlc/7 sent to 10.0.0.2:1812 had no answer, as this host dropped packets of theirs (2500 to 2503 bytes), and 8 of them were asked again after p50 2.000 s, up to 3 times in all (inferred by their sizes)";
     assert!(l.sentence.starts_with(says), "{}", l.sentence);
     assert_eq!(l.tone, Tone::Bad);
 }

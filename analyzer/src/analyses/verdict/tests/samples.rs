@@ -89,6 +89,6 @@ fn changes_that_are_only_counted_have_their_kinds() {
     let of = answers("changes/changes.nmb.zst");
     let changed = line(&of, "settings");
     let rest = "; and changes at 2 more times of route default, route 10.99.0.0/16, routing rule 77, address 10.86.9.9/32, net.ipv4.tcp_sack, net.ipv4.conf.a0.rp_filter and device ra, \
-                6 changes of devices or namespaces that came in the recording (`show changes`)";
+                6 changes of devices or namespaces that came in the recording (`netmortem show changes INPUT`)";
     assert!(changed.sentence.contains(rest), "{}", changed.sentence);
 }
