@@ -25,7 +25,7 @@ use crate::reconstruct::napi::tables::{POLLS, PollRow};
 use crate::reconstruct::negotiated::Negotiated;
 use crate::reconstruct::neighbours::tables::{NEIGHBOURS, NeighbourRow};
 use crate::reconstruct::observer::tables::{OBSERVER, ObserverRow};
-use crate::reconstruct::opens::local::LocalConnects;
+use crate::reconstruct::opens::local::{LocalConnects, UNIX_CONNECTS};
 use crate::reconstruct::opens::tables::{ListenRow, NotAccepted, OPENS, OpenRow, RESETS, ResetRow, TimedOut};
 use crate::reconstruct::probes::Probes;
 use crate::reconstruct::probes::tables::{ACCEPT_QUEUES, NAME_LOOKUPS, SOCKET_BACKLOGS};
@@ -272,6 +272,7 @@ impl Facts {
             view(&RETRANSMITS, &self.retransmits, names),
             view(&OPENS, &self.opens, names),
             view(&RESETS, &self.resets, names),
+            view(&UNIX_CONNECTS, &self.local_connects, names),
             view(&UDP_TURNS, &self.udp_turns, names),
             view(&UDP_SOCKETS, &self.udp_sockets, names),
             view(&UDP_COPIES, &self.udp_copies, names),

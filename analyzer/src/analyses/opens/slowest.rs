@@ -19,6 +19,6 @@ pub struct SlowOpen {
     pub total_ns: i64,
     /// As in the view.
     pub end: &'static str,
-    /// SYNs sent again; empty: not recorded.
+    /// SYNs retransmitted; empty: not recorded.
     pub syns_again: Option<u32>,
 }

@@ -57,7 +57,7 @@ impl Story<'_, '_> {
             ),
         };
         let again = match r.syns_again {
-            None => "; SYNs sent again were not recorded".to_owned(),
+            None => "; SYNs retransmitted were not recorded".to_owned(),
             Some(0) => String::new(),
             Some(n) => "; ".to_owned() + &counted(n.into(), "SYN was retransmitted", "SYNs were retransmitted"),
         };

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::ingest::Event;
 use crate::name::Name;
 use crate::reconstruct::comms::Comms;
+use crate::table::{Cell, TableDef, col};
 
 /// Lengths of an address of AF_UNIX: the family and a path (include/uapi/linux/un.h).
 const LEAST: u32 = 4;
@@ -127,3 +128,55 @@ impl Local {
         rows
     }
 }
+
+/// The view `unix_connects`.
+pub static UNIX_CONNECTS: TableDef<LocalConnects> = TableDef {
+    name: "unix_connects",
+    meaning: "one row per thread of which a call of connect to a socket file of the host (AF_UNIX) failed or took 100 ms or longer; which file no event tells",
+    columns: &[
+        col!("task", "", Str, "task that called connect", |r, _| Cell::name(&r.task)),
+        col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
+        col!("calls", "", U64, "calls that returned", |r, _| Cell::U64(r.calls)),
+        col!(
+            "full",
+            "",
+            U64,
+            "those that failed with EAGAIN at once: the accept queue was full",
+            |r, _| { Cell::U64(r.full) }
+        ),
+        col!("first_full_ns", "ns", I64, "the first of these; empty: none", |r, _| {
+            r.full_ns.first().copied().into()
+        }),
+        col!(
+            "refused",
+            "",
+            U64,
+            "those that were refused (ECONNREFUSED): nobody listens there",
+            |r, _| { Cell::U64(r.refused) }
+        ),
+        col!(
+            "denied",
+            "",
+            U64,
+            "those whose file may not be used (EACCES, EPERM)",
+            |r, _| { Cell::U64(r.denied) }
+        ),
+        col!(
+            "waited",
+            "",
+            U64,
+            "others that took 100 ms or longer and succeeded, or ended by a signal or the socket's own time-out: they waited for room in the queue, or for a CPU",
+            |r, _| Cell::U64(r.waited)
+        ),
+        col!(
+            "longest_ns",
+            "ns",
+            I64,
+            "the longest that was not refused or full",
+            |r, _| { Cell::I64(r.longest_ns) }
+        ),
+        col!("last_ns", "ns", I64, "when the last call returned", |r, _| Cell::I64(
+            r.last_ns
+        )),
+    ],
+};

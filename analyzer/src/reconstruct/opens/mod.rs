@@ -1,6 +1,6 @@
 //! How TCP connections were opened, and which were reset: what a program waits for before its first byte, and what ends it early.
 //!
-//! In: socket states, `connect`, SYNs sent again, RSTs, errors told to sockets; sockets (tcp), names. Out: rows of `opens` (attempts of
+//! In: socket states, `connect`, SYNs retransmitted, RSTs, errors told to sockets; sockets (tcp), names. Out: rows of `opens` (attempts of
 //! this host to open a connection) and `resets`. Must not judge.
 //!
 //! ```text

@@ -82,7 +82,7 @@ pub struct OpenRow {
     pub error: Option<i32>,
     /// An ICMP message about it came to its socket.
     pub message: bool,
-    /// SYNs sent again; `None`: retransmits were not recorded, or it had no socket.
+    /// SYNs retransmitted; `None`: retransmits were not recorded, or it had no socket.
     pub syns_again: Option<u32>,
     /// Least of its links.
     pub confidence: Confidence,
@@ -314,7 +314,7 @@ pub static OPENS: TableDef<OpenRow> = TableDef {
             "syns_again",
             "count",
             U64,
-            "SYNs sent again; empty: retransmits were not recorded, or it had no socket",
+            "SYNs retransmitted; empty: retransmits were not recorded, or it had no socket",
             |r, _| r.syns_again.into()
         ),
         col!(

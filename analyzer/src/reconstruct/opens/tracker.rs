@@ -75,7 +75,7 @@ pub(super) struct Machine<'s> {
     pub(super) sockets: &'s Sockets,
     pub(super) endian: Endian,
     pub(super) reasons: Option<ValueTable>,
-    /// SYNs sent again were recorded.
+    /// SYNs retransmitted were recorded.
     tells_again: bool,
     opens: Vec<OpenRow>,
     pub(super) resets: Resets,

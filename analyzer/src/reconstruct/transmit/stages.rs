@@ -107,7 +107,9 @@ impl Stage {
             Stage::Pacing => "write queue: pacing, until its timer was to fire",
             Stage::PacingSlip => "write queue: the pacing timer fired late",
             Stage::Tsq => "write queue: enough of the socket was queued below (TCP small queues)",
-            Stage::Refused => "write queue: this host had refused it (its own queue, or no route), until TCP tried again",
+            Stage::Refused => {
+                "write queue: this host had refused it (its own queue, or no route), until TCP tried again"
+            }
             Stage::Neighbour => "parked while the neighbour's address was resolved",
             Stage::Qdisc => "queueing discipline",
             Stage::Bql => "device queue stopped by byte queue limits",

@@ -10,6 +10,7 @@ use crate::document::{Block, Cell, Column, Section, Severity, Table};
 use crate::format;
 use crate::sections::Input;
 
+mod local;
 mod probed;
 #[cfg(test)]
 mod tests;
@@ -67,6 +68,7 @@ fn blocks(input: &Input<'_>, found: &Opens) -> Vec<Block> {
     if !found.slowest.is_empty() {
         blocks.push(Block::Table(slowest(input, &found.slowest)));
     }
+    blocks.extend(local::block(&found.full_queues));
     blocks.extend(probed::blocks(input, found));
     blocks.push(Block::Code(vec![
         "netmortem show opens INPUT --format csv".into(),
@@ -97,7 +99,7 @@ fn failed(input: &Input<'_>, of: &[Failed]) -> Table {
             Column::text("to"),
             Column::text("task"),
             Column::number("attempts"),
-            Column::number("SYNs sent again"),
+            Column::number("SYNs retransmitted"),
             Column::in_unit("first", "s"),
             Column::number("longest"),
             Column::text("the first"),
@@ -169,7 +171,7 @@ fn slowest(input: &Input<'_>, of: &[SlowOpen]) -> Table {
             Column::in_unit("begun", "s"),
             Column::number("took"),
             Column::text("end"),
-            Column::number("SYNs sent again"),
+            Column::number("SYNs retransmitted"),
         ],
         rows: of.iter().map(row).collect(),
         note: None,

@@ -1,8 +1,8 @@
-use netmortem_analyzer::analyses::opens::{AcceptQueue, Failed, Lookups, Opens, Reset};
+use netmortem_analyzer::analyses::opens::{AcceptQueue, Failed, FullQueue, Lookups, Opens, Reset};
 use netmortem_analyzer::analyses::{Answers, Outcome};
 use netmortem_analyzer::explain::{Id, Kind};
 
-use super::section;
+use super::{local, name_cell, section};
 use crate::document::{Block, Cell, Severity};
 use crate::sections::{Input, fixture};
 
@@ -149,4 +149,39 @@ fn queues_and_lookups_have_tables_where_they_were_recorded() {
     assert_eq!(lookups[0], Cell::Code(crate::clean::Text::name("<b>app")));
     assert_eq!((&lookups[1], &lookups[5]), (&Cell::Count(2), &Cell::Ns(4_000)));
     assert_eq!((&lookups[6], &lookups[7]), (&Cell::At(7_000), &Cell::Count(1)));
+}
+
+/// A program that found the queue of a socket file full has a row; where nothing failed there is no table.
+#[test]
+fn connects_to_socket_files_have_a_table() {
+    let row = FullQueue {
+        by: "<b>nginx/9".into(),
+        threads: 1,
+        calls: 80,
+        full: 77,
+        times: vec![],
+        duration_ns: 0,
+        within_ns: Some((1_000, 9_000)),
+        refused: 0,
+        denied: 2,
+        waited: 1,
+        longest_ns: 150_000_000,
+    };
+    assert!(local::block(&[]).is_none());
+    let Some(Block::Table(table)) = local::block(&[row]) else {
+        panic!()
+    };
+    let expect = vec![
+        name_cell("<b>nginx/9"),
+        Cell::Count(80),
+        Cell::Count(77),
+        Cell::At(1_000),
+        Cell::At(9_000),
+        Cell::Count(0),
+        Cell::Count(2),
+        Cell::Count(1),
+        Cell::Ns(150_000_000),
+    ];
+    assert_eq!(table.rows, [expect]);
+    assert_eq!(table.columns.len(), 9);
 }

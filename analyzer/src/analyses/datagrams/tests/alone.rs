@@ -157,7 +157,7 @@ fn what_is_asked_again_had_no_answer() {
             }
         }
         told(&f).1.contains(
-            "all 2 datagrams that portal/11 sent to 10.96.5.25:1812 had no answer while it waited 4.900 s each time",
+            "All 2 datagrams that portal/11 sent to 10.96.5.25:1812 had no answer while it waited 4.900 s each time",
         )
     };
     assert!(of(&|_| ()));

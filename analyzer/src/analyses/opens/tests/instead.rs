@@ -147,7 +147,7 @@ fn an_address_for_which_another_was_taken_is_told_once() {
     };
     let l = line(&facts(200));
     let expect = "3 attempts to connect to [fd20::11]:8080 by curl failed (2 had no answer, 1 found no route), neighbour discovery on eth0 never \
-                  got an address for it, and after p50 200.00 ms each thread took 172.20.0.11:8080 instead (inferred), which connected within 1.00 ms";
+                  resolved it, and after p50 200.00 ms each thread took 172.20.0.11:8080 instead (inferred), which connected within 1.00 ms";
     assert_eq!((l.tone, l.headline.as_str()), (Tone::Notice, expect));
     assert!(l.sentence.matches("no answer").count() == 1, "{}", l.sentence);
     // Its address was known: what is wrong is not there.
