@@ -48,11 +48,7 @@ fn told(c: &Cluster) -> String {
         of => format!(
             ", {since} {}{}",
             of.join(" and "),
-            if c.of_one_host {
-                " (over all hosts recorded)"
-            } else {
-                ""
-            }
+            if c.of_one_host { ", over all hosts recorded" } else { "" }
         ),
     };
     format!("at {:.3} s {}{effects}", c.from_ns as f64 / 1e9, says.join(", "))

@@ -282,10 +282,10 @@ fn reader(r: &Receive) -> String {
     };
     let who = match (of.task.as_str(), of.at.as_str()) {
         ("", at) => format!("at {at}"),
-        (task, "") => task.to_owned(),
-        (task, at) => format!("{task} at {at}"),
+        (task, "") => format!("in {task}"),
+        (task, at) => format!("in {task} at {at}"),
     };
-    format!(" ({:.0} % of the total delay was at {who})", of.share * 100.0)
+    format!(" ({:.0} % of the total delay {who})", of.share * 100.0)
 }
 
 fn top_of(r: &Receive) -> String {
