@@ -94,7 +94,7 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
         }
     }
     let mut copies = made_in_calls(&sends, &by_call, &landed);
-    copies.extend(made_on_the_way(of.hops, &sends, &by_call, &landed));
+    copies.extend(made_on_the_way(of, &sends, &by_call, &landed));
     copies.sort_by_key(|c| (c.time_ns, c.copy));
     for c in &copies {
         if let Some(s) = sockets.get_mut(c.socket as usize) {
@@ -126,6 +126,9 @@ pub fn rows(found: Found, of: Inputs<'_>) -> Datagrams {
 /// The UDP packets of each send call, in time order.
 fn packets<'t>(sends: &[SendCall], tx: &'t [TxRow]) -> FxHashMap<usize, Vec<&'t TxRow>> {
     let mut of: FxHashMap<usize, Vec<&TxRow>> = FxHashMap::default();
+    // Those that waited for their neighbour and left after their call, by the first of the several datagrams of the call.
+    let mut several: BTreeMap<usize, Vec<&TxRow>> = BTreeMap::new();
+    let ends = |at: usize| sends.get(at).map(|s| (s.pid, s.end));
     for p in tx.iter().filter(|p| p.kind == TxKind::Udp && p.pid > 0) {
         let in_call = |at_ns: i64| {
             let at = sends
@@ -133,14 +136,29 @@ fn packets<'t>(sends: &[SendCall], tx: &'t [TxRow]) -> FxHashMap<usize, Vec<&'t 
                 .checked_sub(1)?;
             sends.get(at).filter(|s| s.pid == p.pid && at_ns <= s.end).map(|_| at)
         };
-        // One that waits for its neighbour leaves after its call; of which datagram of several in one call it is, nothing tells then.
-        let one = |at: &usize| {
-            let ends = sends.get(*at).map(|s| (s.pid, s.end));
-            sends.get(*at + 1).map(|s| (s.pid, s.begin)) != ends
-        };
-        let parked = || in_call(p.start_ns).filter(|at| p.start == TxStart::Sendmsg && one(at));
-        if let Some(at) = in_call(p.t_sched_ns).or_else(parked) {
+        if let Some(at) = in_call(p.t_sched_ns) {
             of.entry(at).or_default().push(p);
+        } else if let Some(at) = in_call(p.start_ns).filter(|_| p.start == TxStart::Sendmsg) {
+            let before = (0..at).rev().take_while(|n| ends(*n) == ends(at));
+            several.entry(before.last().unwrap_or(at)).or_default().push(p);
+        }
+    }
+    for (first, mut packets) in several {
+        packets.sort_by_key(|p| (p.t_sched_ns, p.skb_id));
+        let calls: Vec<usize> = (first..)
+            .take_while(|n| ends(*n).is_some() && ends(*n) == ends(first))
+            .collect();
+        match calls.as_slice() {
+            [one] => of.entry(*one).or_default().extend(packets),
+            // As many packets as datagrams, each as long as its own: they left in the order in which they were sent. Else nothing tells.
+            _ => {
+                let long = |n: &usize| sends.get(*n).map(|s| s.bytes);
+                if calls.len() == packets.len() && calls.iter().zip(&packets).all(|(n, p)| long(n) == p.bytes) {
+                    for (n, p) in calls.into_iter().zip(packets) {
+                        of.entry(n).or_default().push(p);
+                    }
+                }
+            }
         }
     }
     for packets in of.values_mut() {
@@ -207,9 +225,10 @@ fn made_in_calls(
     out
 }
 
-/// Packets first seen in a device's queue, of no send call, right beside one of the same length that had come there from elsewhere.
+/// Packets first seen in a device's queue, of no send call, right beside one of the same length that had come there from elsewhere. What a neighbour's address
+/// lets go at once was sent before, each by a call of its own.
 fn made_on_the_way(
-    hops: &[HopRow],
+    of: Inputs<'_>,
     sends: &[SendCall],
     by_call: &FxHashMap<usize, Vec<&TxRow>>,
     landed: &FxHashMap<SkbId, Landed>,
@@ -218,13 +237,16 @@ fn made_on_the_way(
         .iter()
         .flat_map(|(call, packets)| packets.iter().map(|p| (p.skb_id, *call)));
     let of_call: FxHashMap<SkbId, usize> = of_call.collect();
+    let sent = |p: &&TxRow| p.kind == TxKind::Udp && p.start == TxStart::Sendmsg;
+    let sent: FxHashSet<SkbId> = of.tx.iter().filter(sent).map(|p| p.skb_id).collect();
+    let known = |skb: SkbId| of_call.contains_key(&skb) || sent.contains(&skb);
     // First step of each, and the last queued on each CPU.
     let mut born: FxHashSet<SkbId> = FxHashSet::default();
     let mut last: FxHashMap<u16, (&HopRow, bool)> = FxHashMap::default();
     let mut done: FxHashSet<SkbId> = FxHashSet::default();
     let mut out = vec![];
-    for h in hops {
-        let new = born.insert(h.skb_id) && !of_call.contains_key(&h.skb_id);
+    for h in of.hops {
+        let new = born.insert(h.skb_id) && !known(h.skb_id);
         if h.kind != "queue" {
             continue;
         }
@@ -316,35 +338,4 @@ fn name(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_came_over_loopback_asked_for_no_address_of_others() {
-        let line = Line {
-            local: "0.0.0.0:53".into(),
-            only: Some("10.9.3.2:53".into()),
-            remote: String::new(),
-            grown: 0,
-            rcvbuf: None,
-            pids: vec![7],
-        };
-        let named = |looped: &[u32]| {
-            let mut s = SocketRow::begin(0xff00, 0);
-            s.pid = 7;
-            let mut all = [s];
-            let looped = looped.iter().copied().collect();
-            name(
-                &mut all,
-                &[],
-                &looped,
-                std::slice::from_ref(&line),
-                &FxHashMap::default(),
-            );
-            let [s] = all;
-            (s.local, s.holder, s.named_by)
-        };
-        assert_eq!(named(&[]), ("10.9.3.2:53".into(), 7, "task"));
-        assert_eq!(named(&[0]), ("0.0.0.0:53".into(), 7, "task"));
-    }
-}
+mod tests;
