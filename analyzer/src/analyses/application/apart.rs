@@ -60,7 +60,7 @@ fn own_wish(s: &Slow) -> bool {
     // What no event tells of is nobody's wish.
     let told = |p: &&Part| p.share >= MOSTLY && matches!(p.state, "running" | "asleep_in");
     let own = s.parts.first().filter(told).is_some_and(|p| {
-        let waker = p.waker_held.is_some() || p.waker_in_state_d.is_some();
+        let waker = p.waker_held.is_some() || p.waker_read.is_some() || p.waker_in_state_d.is_some();
         p.meant(true) && !waker
     });
     waits && kept && own

@@ -62,6 +62,7 @@ mod unanswered;
 mod waited;
 mod waits_for_itself;
 mod waker;
+mod waker_read;
 mod way;
 mod work;
 
@@ -108,6 +109,7 @@ pub use waited::Waited;
 pub(crate) use waited::{by_thread, server};
 pub use waits_for_itself::WaitsForItself;
 pub use waker::WakerHeld;
+pub use waker_read::WakerRead;
 pub(crate) use way::filled_by;
 pub use way::{LetGo, Place};
 pub(crate) use work::FOR_ANY;

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::task;
 use super::waker::WakerHeld;
+use super::waker_read::WakerRead;
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
@@ -40,6 +41,8 @@ pub struct Part {
     pub ran_meanwhile: Option<(String, f64)>,
     /// Of those that `woken_by` woke, when answers are late: what held its process meanwhile.
     pub waker_held: Option<WakerHeld>,
+    /// Likewise: what that one thread had read right before it woke them.
+    pub waker_read: Option<WakerRead>,
     /// Likewise: share of it (0 to 1) in which those who woke it, one behind the other, slept in state D for answers of their own.
     pub waker_in_state_d: Option<f64>,
     /// ns.
@@ -134,6 +137,7 @@ impl Parts {
             woken_by: None,
             ran_meanwhile: None,
             waker_held: None,
+            waker_read: None,
             waker_in_state_d: None,
             ns,
             share: ns as f64 / self.total.max(1) as f64,

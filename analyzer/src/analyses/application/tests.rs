@@ -36,6 +36,7 @@ mod turned_away;
 mod turns;
 mod waits_for_itself;
 mod waker;
+mod waker_read;
 mod way;
 mod work;
 

@@ -82,6 +82,9 @@ pub(super) fn described(facts: &Facts, groups: &mut [Group]) {
     }
 }
 
+/// ETH_P_IP.
+const IPV4: u16 = 0x0800;
+
 impl Described<'_> {
     /// Nobody is known to miss it, of a group with this reason.
     fn nobodys(&self, group: &Group) -> Option<fn(&Asides, &DropRow) -> bool> {
@@ -137,6 +140,7 @@ impl Described<'_> {
         // Where events were lost what is missing makes bursts of its own.
         let told = rows.iter().filter(|_| facts.gaps.is_empty());
         group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
+        group.ipv4 = rows.iter().filter(|r| r.protocol == IPV4).count() as u64;
         group.ends = ends::ends(&rows);
         group.answered = answered::answered(&rows);
         group.redirected = answered::redirected(facts, &rows);

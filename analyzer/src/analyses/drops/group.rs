@@ -53,6 +53,9 @@ pub struct Group {
     /// Of how many it is known whose they were, also where that is of too many to be told; asked of the same groups only.
     #[serde(skip)]
     pub owned: u64,
+    /// IPv4 packets among them; asked of the same groups only.
+    #[serde(skip)]
+    pub ipv4: u64,
     /// From where to where those went of which no socket tells, by their route lookups; inferred; only of the first groups of lost packets of programs.
     pub ends: Option<Ends>,
     /// Of packets that a rule dropped: that all which came by their devices to be passed on are, since a time; inferred: why.

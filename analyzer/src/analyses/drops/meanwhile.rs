@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::Group;
-use super::reasons::OTHERHOST;
+use super::reasons::{OTHERHOST, STP};
 use crate::analyses::went::Went;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -20,8 +20,6 @@ use crate::settings::changed::{Change, FORWARD};
 
 /// Reasons of packets for which the host lacks an address or a route.
 const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERRORS"];
-/// Reason of frames at a port that does not forward.
-const STP: &str = "BRIDGE_INGRESS_STP_STATE";
 /// Frames of a connection before the one that was dropped that are looked at.
 const FRAMES: usize = 64;
 /// BR_STATE_BLOCKING.

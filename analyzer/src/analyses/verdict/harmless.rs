@@ -2,7 +2,7 @@
 
 use super::Tone;
 use crate::analyses::drops::reasons::{
-    NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, SOCKET_FULL, UNRESOLVED,
+    NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, SOCKET_FULL, STP, UNRESOLVED,
 };
 use crate::analyses::drops::{Arp, Drops, Group, REFUSED, Steady};
 use crate::reconstruct::drops::in_words;
@@ -51,6 +51,12 @@ fn no_way(g: &Group) -> bool {
     let none = (no_port || reason(&[NO_ROUTE, NO_ROUTE_IN, OTHERHOST])) && !data && whole(g);
     let nobodys = g.location.starts_with("ip6_") || no_port;
     none && (g.count <= FEW || nobodys && g.owned == g.aside && g.count < MANY)
+}
+
+/// At a port of a bridge that does not forward yet, as a new one of a spanning tree: wrong where somebody is known to have waited for it,
+/// and not known where IPv4 packets of nobody known are among them, such as requests for a lease.
+fn new_port(g: &Group) -> bool {
+    g.reason == STP && g.owned == g.aside && g.ipv4 == 0 && g.count < MANY && !says_why(g) && whole(g)
 }
 
 /// One or two datagrams, each of which was answered by an ICMP message.
@@ -187,8 +193,15 @@ fn few(d: &Drops) -> impl Fn(&Group) -> bool {
 /// Whether nobody is known to miss a group of these.
 fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
     let by_rule = d.unmissed.is_some();
+    // Where somebody waited for one port of a bridge, those of its other ports are of the same kind.
+    let ports = d.lost_groups().filter(|g| g.reason == STP).all(new_port);
     move |g| {
-        let nobodys = asked_for(g) || beside_work(g) || strangers(g) || refused_strangers(g) || no_way(g);
+        let nobodys = asked_for(g)
+            || beside_work(g)
+            || strangers(g)
+            || refused_strangers(g)
+            || no_way(g)
+            || ports && g.reason == STP;
         let rate = g.finds_rate.is_some() || g.line_full.is_some();
         let theirs = all_along(g)
             || sent_one_way(g)

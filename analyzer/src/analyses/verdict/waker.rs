@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::analyses::application::{Part, Slow, WakerHeld};
+use crate::analyses::application::{Part, Slow, WakerHeld, WakerRead};
 use crate::reconstruct::thread::{STOPPED, TRACED, UNINTERRUPTIBLE, UNRECORDED};
 
 /// What a reader did in a call.
@@ -54,11 +54,27 @@ fn words(h: &WakerHeld) -> String {
     )
 }
 
+/// `, which each time had just read what came from 10.0.0.3:40000 (postgres/7) (112 of 113 times; ...)`
+fn read(r: &WakerRead) -> String {
+    let by = match r.by.as_str() {
+        "" => String::new(),
+        by => format!(" of {by}"),
+    };
+    let times = match r.n == r.of {
+        true => "each time".to_owned(),
+        false => format!("{} of {} times", r.n, r.of),
+    };
+    format!(
+        ", which {times} had read what came from {}{by} right before: they waited until that came, most likely (inferred)",
+        r.from
+    )
+}
+
 /// Behind what a server's threads did: who woke them, where that one was held.
 pub(super) fn woken_by_who_was_held(p: &Part) -> String {
-    match p.waker_held {
-        Some(_) => woken(p),
-        None => String::new(),
+    match p.waker_held.is_some() || p.waker_read.is_some() {
+        true => woken(p),
+        false => String::new(),
     }
 }
 
@@ -71,7 +87,8 @@ pub(super) fn woken(p: &Part) -> String {
             share * 100.0
         )
     });
-    format!("{}{held}{in_state_d}", p.woken())
+    let read = p.waker_read.as_ref().map_or_else(String::new, read);
+    format!("{}{held}{read}{in_state_d}", p.woken())
 }
 
 /// Whether it is known of these answers whose process could not send: of their own threads, or of those behind them.

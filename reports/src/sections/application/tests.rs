@@ -27,6 +27,7 @@ fn connection(role: Role, in_turns: bool) -> Connection {
             woken_by: None,
             ran_meanwhile: None,
             waker_held: None,
+            waker_read: None,
             waker_in_state_d: None,
             ns: 149_000_000,
             share: 0.993,

@@ -2,7 +2,7 @@
 
 use super::requests::{MS, answered, awaited, mostly_fast};
 use super::turns::{part, server, slow};
-use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waited, WakerHeld};
+use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waited, WakerHeld, WakerRead};
 use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::always::all_at_once;
 use crate::analyses::verdict::application::{application, headline};
@@ -233,6 +233,20 @@ fn standstills_are_told_with_their_times() {
         ", whose process itself could not send to 10.0.0.9:514 meanwhile (the peer's receive window, 100 % of that time; that it waited \
          for this is inferred), whose reader relay/7 slept in sendto, as its process could not send to 10.0.0.8:601 (the peer's receive window, \
          90 % of that time; inferred), whose reader siem/8 slept in clock_nanosleep"
+    );
+    let handed = Part {
+        woken_by: Some("walsender/9".into()),
+        waker_read: Some(WakerRead {
+            from: "10.0.0.3:40000".into(),
+            by: "walreceiver/31".into(),
+            n: 5,
+            of: 6,
+        }),
+        ..part("asleep_in", Some("epoll_wait"), 24 * 140 * MS, 0.1)
+    };
+    assert_eq!(
+        woken(&handed),
+        ", woken by walsender/9, which 5 of 6 times had read what came from 10.0.0.3:40000 of walreceiver/31 right before: they waited until that came, most likely (inferred)"
     );
     // That is what these waited for where it is most of their time.
     assert!(!names_a_hold(&stalled));

@@ -60,3 +60,22 @@ fn what_a_reader_lacks_is_told_apart() {
     let more = "; who reads there lacks, though nobody is known to have waited, 300 more: 300 for SOCKET_RCVBUFF at udp_queue_rcv_one_skb on rs.";
     assert!(s.contains(more) && !s.contains("known to miss"), "{s}");
 }
+
+/// A new port of a bridge drops what is nobody's; a neighbour that is asked for in vain, an IPv4 packet (DHCP) or another's data may be missed.
+#[test]
+fn a_new_port_is_no_loss_until_somebody_waits() {
+    let port = Group {
+        times: vec![500_000_000; 10],
+        ..group(Some(false), "BRIDGE_INGRESS_STP_STATE", 10)
+    };
+    let tone = |change: &dyn Fn(&mut Group)| {
+        let mut g = port.clone();
+        change(&mut g);
+        said(vec![g]).0
+    };
+    assert_eq!(tone(&|_| ()), Tone::Notice);
+    assert_eq!(tone(&|g| g.ipv4 = 1), Tone::Bad);
+    assert_eq!(tone(&|g| g.owned = 1), Tone::Bad);
+    assert_eq!(tone(&|g| g.meanwhile = Some("its carrier came back".into())), Tone::Bad);
+    assert_eq!(tone(&|g| g.count = 100), Tone::Bad);
+}

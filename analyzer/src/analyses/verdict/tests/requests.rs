@@ -21,6 +21,7 @@ pub(super) fn answered(values: Vec<i64>, state: &'static str, call: Option<&str>
             woken_by: None,
             ran_meanwhile: None,
             waker_held: None,
+            waker_read: None,
             waker_in_state_d: None,
             ns: 299 * MS,
             share: 0.998,

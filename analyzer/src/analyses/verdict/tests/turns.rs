@@ -17,6 +17,7 @@ pub(super) fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64)
         woken_by: None,
         ran_meanwhile: None,
         waker_held: None,
+        waker_read: None,
         waker_in_state_d: None,
         ns,
         share,
