@@ -40,7 +40,7 @@ use crate::reconstruct::tcp::tables::{
 };
 use crate::reconstruct::thread::Ended;
 use crate::reconstruct::transmit::tables::{TX, TxRow};
-use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, RefusedSend, Spent};
+use crate::reconstruct::transmit::{BehindRow, FullSegment, Halt, LastSend, LeftFull, RefusedSend, Spent};
 use crate::reconstruct::xmits::tables::{Pass, TXQ_STOPS, TxqStop, XMITS};
 use crate::routes::Routes;
 use crate::settings::Settings;
@@ -118,6 +118,8 @@ pub struct Facts {
     pub last_sends: FxHashMap<ConnectionId, LastSend>,
     /// Sends on TCP sockets that a full buffer refused, by socket and time.
     pub refused_sends: Vec<RefusedSend>,
+    /// TCP sockets whose last send it refused, by socket.
+    pub left_full: Vec<LeftFull>,
     /// What threads of programs gave to and took from their devices (tun).
     pub by_program: Vec<ByProgram>,
     /// Packets that netfilter gave to a program and that went on when it had said so (NFQUEUE), in time order.

@@ -333,6 +333,7 @@ pub fn reconstruct(mut trace: Trace<'_>, capture: &Capture) -> Facts {
         halts: tx.halts,
         last_sends: tx.last_sends,
         refused_sends: tx.refused,
+        left_full: tx.left_full,
         by_program: identity.programs,
         reinjected: identity.reinjected,
         forwarded: identity.forwarded,

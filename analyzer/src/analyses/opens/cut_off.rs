@@ -34,7 +34,7 @@ const BYTES: u64 = 256 * 1024;
 const AGAIN_NS: i64 = 1_000_000_000;
 
 /// Who cuts whom off.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CutOff {
     /// The server's end.
     pub at: String,

@@ -28,6 +28,7 @@ mod family;
 mod handshakes;
 pub(crate) mod herd;
 mod inherited;
+mod left_full;
 mod limited;
 mod listens;
 mod local;
@@ -66,6 +67,7 @@ pub(crate) use fallback::fallbacks;
 pub use handshakes::{HalfOpen, Late};
 pub use herd::Herd;
 pub use inherited::Inherited;
+pub use left_full::GivenUpFull;
 pub use limited::Limited;
 pub use listens::{TakenOver, ToItself, Unheard};
 pub use local::FullQueue;
@@ -133,6 +135,8 @@ pub struct Opens {
     pub not_accepted: Vec<FailedAccepts>,
     /// Processes that found the accept queue of a socket of AF_UNIX full, or nobody there; most first.
     pub full_queues: Vec<FullQueue>,
+    /// Connections that their program closed by itself while it could not send on them; most first.
+    pub given_up_full: Vec<GivenUpFull>,
     /// The threads of one name that wake each other in vain for each connection.
     pub herd: Option<Herd>,
     /// Connections that were reset because another listening socket took their port over.
@@ -198,6 +202,7 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         end: r.end.word(),
         syns_again: r.syns_again,
     };
+    let cut_off = cut_off::cut_off(facts);
     let usual = failed::usual(&stood);
     let under_way = |r: &OpenRow| failed::under_way(r, &usual);
     let (failed, scans) = failed::failed(facts, &under_way);
@@ -225,12 +230,13 @@ pub fn answer(facts: &Facts) -> Outcome<Opens> {
         fallbacks: fallback::fallbacks(facts),
         not_accepted: accepts::failed(facts),
         full_queues: local::full_queues(facts),
+        given_up_full: left_full::given_up(facts, cut_off.as_ref()),
         herd: herd::herd(facts),
         taken_over: listens::taken_over(facts),
         to_itself: listens::to_itself(facts),
         raced: raced::raced(facts),
         inherited: inherited::inherited(facts),
-        cut_off: cut_off::cut_off(facts),
+        cut_off,
         refuses: refuses::refuses(facts),
         limited: limited::limited(facts),
         orphans: orphans::orphans(facts),

@@ -9,6 +9,7 @@ mod family;
 mod gone;
 mod handshakes;
 mod instead;
+mod left_full;
 mod limited;
 mod listens;
 mod local;

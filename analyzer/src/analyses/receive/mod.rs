@@ -18,8 +18,10 @@ use crate::name::Name;
 use crate::reconstruct::receive::tables::{Censored, RxEnd, RxRow, Stage};
 use crate::stat::Distribution;
 
+mod asked_meanwhile;
 mod blamed;
 mod busy_with;
+mod children;
 mod holes;
 mod low_water;
 mod read_of;
@@ -29,8 +31,10 @@ mod small_reads;
 mod tests;
 mod uneven;
 
+pub use asked_meanwhile::AskedMeanwhile;
 pub use blamed::{BLAMED, Blamed};
 pub use busy_with::BusyWith;
+pub use children::Children;
 pub use holes::Holes;
 pub use low_water::LowWater;
 pub use read_of::ReadOf;
@@ -107,6 +111,10 @@ pub struct Receive {
     pub blamed: Vec<Blamed>,
     /// The other connections that readers slept in a read of, where that is most of their sleep.
     pub read_of: Option<ReadOf>,
+    /// The server that the reader with most of the sleep asked, and waited for, meanwhile.
+    pub asked_meanwhile: Option<AskedMeanwhile>,
+    /// Processes whose end the reader with most of the sleep in no recorded syscall waited for.
+    pub children: Option<Children>,
     /// The other connections that readers were at while they ran, where that is most of it.
     pub busy_with: Option<BusyWith>,
     /// The units with the largest total, worst first.
@@ -161,6 +169,8 @@ pub fn answer(facts: &Facts, units: &Units<'_, RxRow>) -> Outcome<Receive> {
         reader: readers::reader(facts, units.rows()),
         blamed,
         read_of: read_of::read_of(facts, units.rows()),
+        asked_meanwhile: asked_meanwhile::asked_meanwhile(facts, units.rows()),
+        children: children::children(facts, units.rows()),
         busy_with: busy_with::busy_with(facts, units.rows()),
         worst: worst(units.rows()),
         small_reads: small_reads::small_reads(facts, units),

@@ -1,5 +1,6 @@
 mod low_water;
 mod uneven;
+mod waits;
 
 use super::{BLAMED, EXAMPLES, Receive};
 use crate::Confidence::{self, Certain, Weak};

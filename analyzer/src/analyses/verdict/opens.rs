@@ -179,6 +179,7 @@ fn causes(o: &Opens) -> Vec<String> {
         .chain(super::cut_off::causes(o))
         .chain(accepts::causes(o))
         .chain(full_queues::causes(o))
+        .chain(super::left_full::causes(o))
         .chain(instead::causes(o))
         .chain(handshakes::causes(o))
         .chain(super::resets::causes(o))

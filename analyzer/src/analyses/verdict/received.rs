@@ -3,9 +3,9 @@
 use super::sent::size;
 use super::sentences::{capital, certainty, counted, duration, less_certain, or_dash, pick, speak, stands_out};
 use super::turns::HELD_OFF;
-use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE};
+use super::{RCVQ_NOTICE_NS, Tone, UNREAD_NOTICE_NS, UNTOLD_SHARE, readers};
 use crate::analyses::application::HELD_OFF_NS;
-use crate::analyses::receive::{Blamed, BusyWith, Holes, LowWater, ReadOf, Receive};
+use crate::analyses::receive::{Blamed, Holes, LowWater, Receive};
 use crate::analyses::waits::StageTimes;
 use crate::reconstruct::context::Part;
 use crate::reconstruct::receive::tables::Stage;
@@ -18,8 +18,6 @@ const READER: f64 = 0.05;
 
 /// One hole in so many units, or more, is worth a look.
 const FEW_HOLES: u64 = 200;
-/// Share of a reader's time at other sockets from which it is said of the connections that are named.
-const AT_CONNECTIONS: f64 = 0.9;
 /// Share of a run queue's time while the CPU idled that makes it that.
 const MOSTLY: f64 = 0.5;
 
@@ -39,15 +37,8 @@ pub(super) fn top_stage(r: &Receive) -> Option<&'static str> {
 
 /// What a stage means, and who had most of it; of a run queue in which readers stood for long while their CPU idled, that.
 fn meaning(r: &Receive, stage: &StageTimes) -> String {
-    if let Some(of) = r.read_of.as_ref().filter(|_| stage.stage == Stage::ReaderAsleep.name()) {
-        return read_of_words(of);
-    }
-    if let Some(of) = r
-        .busy_with
-        .as_ref()
-        .filter(|_| stage.stage == Stage::ReaderRunning.name())
-    {
-        return busy_with(of);
+    if let Some(said) = readers::words(r, stage.stage) {
+        return said;
     }
     let kept = [Stage::OutOfOrder.name(), Stage::Ready.name()].contains(&stage.stage);
     if let Some(of) = r.low_water.as_ref().filter(|_| kept) {
@@ -84,35 +75,6 @@ fn low_water(of: &LowWater) -> String {
         duration(of.held_ns),
         duration(of.longest_ns),
         of.at
-    )
-}
-
-/// `readable, but the reader slept in a read of 5 other connections (the first 10.0.0.3:40000 > 10.0.0.1:443)`
-fn read_of_words(of: &ReadOf) -> String {
-    let which = match of.connections {
-        1 => format!("of another connection ({})", of.first),
-        n => format!("of {n} other connections (the first {})", of.first),
-    };
-    let share = match of.share >= 0.9 {
-        true => String::new(),
-        false => format!(" in {:.0} % of it", of.share * 100.0),
-    };
-    format!("readable, but the reader slept{share} in a read {which}")
-}
-
-/// `readable, but the reader was busy with others: proxy/7 on a CPU in 83 % of it at 2 other connections, most at ... (12.0 ms)`
-fn busy_with(of: &BusyWith) -> String {
-    let mostly = of.connections_ns as f64 >= AT_CONNECTIONS * of.ns as f64;
-    let which = match (of.connections, of.first.as_str()) {
-        (0, _) | (_, "") => "other sockets".to_owned(),
-        (_, first) if !mostly => format!("other sockets, {} of it at {first}", duration(of.first_ns)),
-        (1, first) => format!("another connection ({first})"),
-        (n, first) => format!("{n} other connections, most at {first} ({})", duration(of.first_ns)),
-    };
-    format!(
-        "readable, but the reader was busy elsewhere: {}, on a CPU, for {:.0} % of it at {which}",
-        of.task,
-        of.share * 100.0
     )
 }
 
@@ -387,6 +349,3 @@ pub(super) fn receive(r: &Receive) -> (Tone, String) {
     let sentence = said.fold(sentence, |all, one| format!("{all} {}.", capital(&one)));
     (if notice { Tone::Notice } else { Tone::Ok }, sentence)
 }
-
-#[cfg(test)]
-mod tests;

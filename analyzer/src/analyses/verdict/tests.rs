@@ -105,6 +105,8 @@ fn receive(rcvq: i64) -> Receive {
         by_task: BTreeMap::new(),
         blamed: vec![],
         read_of: None,
+        asked_meanwhile: None,
+        children: None,
         low_water: None,
         busy_with: None,
         small_reads: None,

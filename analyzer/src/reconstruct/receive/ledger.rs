@@ -274,6 +274,7 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         run_queue_task: instead.map_or_else(Name::default, |(who, _)| asks.comms.ran(who, last)),
         asleep_in: slept.call,
         asleep_in_ns: slept.ns,
+        woken_by_pid: slept.woken_by.map_or(0, |w| w.0),
         asleep_on: asleep_on.map(|a| a.0),
         asleep_on_ns: asleep_on.map_or(0, |a| a.1),
         busy_ns: 0,

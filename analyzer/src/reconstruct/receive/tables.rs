@@ -61,6 +61,8 @@ pub struct RxRow {
     pub asleep_in: Name,
     /// ns of `stage_reader_asleep_ns` in it.
     pub asleep_in_ns: i64,
+    /// The thread that ended the longest of these sleeps that one ended; 0: none, or not known.
+    pub woken_by_pid: i32,
     /// The other socket that the reader slept longest for meanwhile, of a ms or more, in a receive call; `None`: for none, or not known.
     pub asleep_on: Option<ConnectionId>,
     /// ns of `asleep_in_ns` of that sleep.
@@ -300,6 +302,13 @@ pub static RX: TableDef<RxRow> = TableDef {
             I64,
             "part of stage_reader_asleep_ns in it; empty as asleep_in",
             |r, _| (!r.asleep_in.is_empty()).then_some(r.asleep_in_ns).into()
+        ),
+        col!(
+            "woken_by_pid",
+            "id",
+            I64,
+            "thread id of who ended the longest of these sleeps that another thread ended; empty: none, or not known",
+            |r, _| (r.woken_by_pid != 0).then(|| i64::from(r.woken_by_pid)).into()
         ),
         col!(
             "asleep_on",

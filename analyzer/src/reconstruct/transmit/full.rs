@@ -30,6 +30,17 @@ pub struct RefusedSend {
     pub slept: (Name, i64),
 }
 
+/// A socket whose last send was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftFull {
+    /// The socket.
+    pub connection: ConnectionId,
+    /// The thread that sent.
+    pub pid: i32,
+    /// When.
+    pub at_ns: i64,
+}
+
 /// Those of a socket: (thread, refused, next).
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
@@ -50,6 +61,18 @@ impl Refusals {
         }
         self.open = (ret == EAGAIN).then_some((pid, ended));
     }
+}
+
+/// Sockets on which nothing was sent behind a send that was refused.
+pub(super) fn left(of: &FxHashMap<ConnectionId, Refusals>) -> Vec<LeftFull> {
+    let last = of.iter().filter_map(|(connection, of)| {
+        let (pid, at_ns) = of.open?;
+        let connection = *connection;
+        Some(LeftFull { connection, pid, at_ns })
+    });
+    let mut all: Vec<LeftFull> = last.collect();
+    all.sort_unstable_by_key(|l| l.connection);
+    all
 }
 
 /// With what their threads did meanwhile, in order.
@@ -84,6 +107,19 @@ mod tests {
             of.sent(*pid, (at * MS, at * MS + 10), *ret);
         }
         of.found
+    }
+
+    #[test]
+    fn the_last_send_of_a_socket_is_left_refused() {
+        let mut all: FxHashMap<ConnectionId, Refusals> = FxHashMap::default();
+        for (c, sends) in [(2, [1, EAGAIN]), (1, [EAGAIN, EAGAIN]), (3, [EAGAIN, 1])] {
+            let of = all.entry(ConnectionId(c)).or_default();
+            for (at, ret) in (1i64..).zip(sends) {
+                of.sent(7, (at * MS, at * MS + 10), ret);
+            }
+        }
+        let told = left(&all).into_iter().map(|l| (l.connection.0, l.pid, l.at_ns));
+        assert!(told.eq([(1, 7, 2 * MS + 10), (2, 7, 2 * MS + 10)]));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::again::segments;
 use super::censor;
 use super::device::Device;
 use super::flow::{Flow, Of, Shared, bare, came_in};
-use super::full::refused;
+use super::full::{left, refused};
 use super::order::{doubted, in_order};
 use super::packet::Packet;
 use super::routes::{Inputs, Transmit};
@@ -123,6 +123,7 @@ pub(super) fn rows(mut t: Transmits<'_>, inputs: &Inputs<'_>, lost: &Lost) -> Tr
         rows: in_order(&parts),
         sends: sent,
         last_sends: t.sends.last,
+        left_full: left(&t.sends.refusals),
         refused: refused(t.sends.refusals, inputs.threads),
         once,
         again,

@@ -52,7 +52,7 @@ mod unanswered;
 mod windows;
 
 pub use behind::BehindRow;
-pub use full::RefusedSend;
+pub use full::{LeftFull, RefusedSend};
 pub use halts::Halt;
 pub use held::Once;
 pub use largest::FullSegment;

@@ -29,7 +29,7 @@ use rustc_hash::FxHashMap;
 use super::behind::BehindRow;
 use super::descriptors::{Descriptors, Told, Use};
 use super::ends::Returned;
-use super::full::RefusedSend;
+use super::full::{LeftFull, RefusedSend};
 use super::halts::Halt;
 use super::held::Once;
 use super::ledger;
@@ -92,6 +92,8 @@ pub struct Transmit {
     pub last_sends: FxHashMap<ConnectionId, LastSend>,
     /// Sends that a full buffer refused.
     pub refused: Vec<RefusedSend>,
+    /// Sockets whose last send it refused.
+    pub left_full: Vec<LeftFull>,
     /// What held each socket, each moment counted once.
     pub once: FxHashMap<ConnectionId, Once>,
     /// (row of `retransmits`, segments of its frame), ascending.
