@@ -306,7 +306,7 @@ pub fn answer(
                 minor: receive.findings().is_some_and(received::only_busy),
                 names_cause: receive
                     .findings()
-                    .is_some_and(|r| received::cause(r).is_some() || received::kept_back(r)),
+                    .is_some_and(|r| received::cause(r).is_some() || received::kept_back(r) || received::waited_for(r)),
                 ..in_words(
                     line("receive", get(receive).map(|r| figures(received::receive(r)))),
                     receive.findings().map(received::headline),

@@ -16,6 +16,9 @@ const NAMED: usize = 2;
 /// Share of a run queue's time from which its reader is told apart.
 const READER: f64 = 0.05;
 
+/// So long something lay there that its reader's wait is a cause of its own, ns.
+const WAITED_NS: i64 = 100_000_000;
+
 /// One hole in so many units, or more, is worth a look.
 const FEW_HOLES: u64 = 200;
 /// Share of a run queue's time while the CPU idled that makes it that.
@@ -215,6 +218,14 @@ pub(super) fn cause(r: &Receive) -> Option<String> {
     small_reads(r)
         .or_else(uneven)
         .or_else(|| holes(r).filter(|_| many_holes(r)))
+}
+
+/// Most of it lay there for long because its reader waited for somebody who has a name.
+pub(super) fn waited_for(r: &Receive) -> bool {
+    let sure = speak(&r.total);
+    let asleep = top(r, sure).is_some_and(|(s, _)| s.stage == Stage::ReaderAsleep.name());
+    let long = pick(&r.total, sure).max_ns.is_some_and(|ns| ns >= WAITED_NS);
+    long && asleep && (r.children.is_some() || r.asked_meanwhile.is_some())
 }
 
 /// Nothing but that readers waited for a CPU, and none of them long: whom that hurt says so of its answers.

@@ -5,9 +5,8 @@ use crate::analyses::application::{
     Application, Asker, Awaited, Part, Server, Service, Serving, Slow, SlowTurns, Waited,
 };
 use crate::analyses::receive::Blamed;
-use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::application::{application, headline};
-use crate::analyses::verdict::received;
+use crate::analyses::verdict::{Tone, received};
 use crate::stat::Distribution;
 
 pub(super) fn part(state: &'static str, call: Option<&str>, ns: i64, share: f64) -> Part {
