@@ -204,9 +204,10 @@ impl Listener {
         match &self.sysctls {
             None => problems.push("changes of sysctls were not heard: inotify refuses".to_owned()),
             Some(s) if s.in_part > 0 => problems.push(format!(
-                "changes of sysctls were heard of the first {} folders only (of devices), or fewer, in {} network namespaces",
+                "changes of sysctls were heard of the first {} folders only (of devices), or fewer, in {} network namespace{}",
                 sysctls::MOST,
-                s.in_part
+                s.in_part,
+                if s.in_part == 1 { "" } else { "s" }
             )),
             Some(_) => {}
         }

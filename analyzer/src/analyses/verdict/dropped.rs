@@ -78,8 +78,9 @@ fn meaning(g: &Group) -> String {
         g.came_back.clone(),
         g.untranslated.clone(),
         g.by_counter.clone(),
-        g.bridged
-            .map(|setting| format!("on a port of a bridge, whose frames meet the rules of IP as well ({setting} = 1)")),
+        g.bridged.map(|setting| {
+            format!("on a port of a bridge, whose frames meet the rules of IP as well ({setting} = 1; inferred)")
+        }),
         g.finds_rate.map(ways::finds_rate),
         g.line_full.map(ways::line_full),
         g.incast.as_ref().map(ways::incast),

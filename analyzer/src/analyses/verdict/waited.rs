@@ -12,7 +12,7 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
         ("room", _) => format!(", on {}, whose send buffer was full", w.of),
         ("others", _) => format!("; while these lay unread it was at work on {}", w.of),
         ("read", _) => w.silent.as_ref().map_or_else(String::new, silent_words),
-        ("datagrams", _) if w.of.is_empty() => format!(", {} for answers by UDP", waiting(w)),
+        ("datagrams", _) if w.of.is_empty() => format!(", {} for UDP answers", waiting(w)),
         ("datagrams", _) => format!(", {} for the UDP answer from {}", waiting(w), w.of),
         ("no_datagrams", _) => {
             let of = if w.of.is_empty() {
@@ -20,7 +20,7 @@ pub(in crate::analyses) fn waited_for(w: &Waited) -> String {
             } else {
                 format!(" of {}", w.of)
             };
-            format!(", {} for answers by UDP{of} that did not come", waiting(w))
+            format!(", {} for UDP answers{of} that did not come", waiting(w))
         }
         _ => format!(", {} for the answer from {}", waiting(w), chain(w)),
     }
