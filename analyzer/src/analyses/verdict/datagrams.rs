@@ -350,9 +350,9 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
             }
         ),
     };
-    // Of those it is not known.
-    let nobody = match d.perhaps {
-        0 => "; nobody is known to have waited in vain",
+    // Of those it is not known, nor whether somebody missed what was dropped.
+    let nobody = match (d.perhaps, dropped) {
+        (0, (0, 0)) => "; nobody is known to have waited in vain",
         _ => "",
     };
     (tone, format!("{used}{answered}{perhaps}{nobody}."))

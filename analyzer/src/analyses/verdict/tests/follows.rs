@@ -236,3 +236,40 @@ fn drops_that_attempts_tell_are_told_once() {
     opens.failed[0].shut.as_mut().unwrap().syns += 1;
     assert_eq!(said(&opens, &full, true), apart(&full, true));
 }
+
+/// Questions that lay unread while their reader waited for a process of its own: which one is said with them; not where another thread reads there, or nothing was read.
+#[test]
+fn questions_read_late_have_why_their_reader_slept() {
+    let (answers, _) = of_sample("datagrams/datagrams.nmb.zst");
+    let (drops, mut udp) = (
+        answers.drops.findings().unwrap(),
+        answers.datagrams.findings().unwrap().clone(),
+    );
+    let mut receive = answers.receive.findings().unwrap().clone();
+    receive.children = Some(crate::analyses::receive::Children {
+        task: "openvpn/7".into(),
+        ended: 2,
+        name: "login.py".into(),
+        longest_ns: 1_271_000_000,
+        share: 1.0,
+        asked: None,
+    });
+    let first = udp.in_vain.first_mut().unwrap();
+    (first.holder, first.landed, first.unread) = ("openvpn/7".into(), 3, 0);
+    let says = |udp: &crate::analyses::datagrams::Datagrams| {
+        let of = Of {
+            udp: Some(udp),
+            receive: Some(&receive),
+            ..of(&answers, drops)
+        };
+        let lines = follows(answers.verdict.clone(), &of);
+        let line = lines.into_iter().find(|l| l.subject == "datagrams").unwrap();
+        line.headline.contains("; openvpn/7 slept for up to 1.271 s before it read, until another process (login.py) ended (see the receive path;")
+    };
+    assert!(says(&udp));
+    udp.in_vain[0].unread = 3;
+    assert!(!says(&udp));
+    udp.in_vain[0].unread = 0;
+    udp.in_vain[0].holder = "openvpn/8".into();
+    assert!(!says(&udp));
+}
