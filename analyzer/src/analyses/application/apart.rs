@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::Part;
 use super::cut::least_of_slow;
+use super::nature::AT_REST;
 use super::servers::{Answer, Slow, all_at};
 use super::waited::Waits;
 use crate::facts::{ConnectionId, Facts};
@@ -20,6 +21,13 @@ use crate::stat::nearest_rank;
 const LEAST: usize = 10;
 const OTHERS: usize = 20;
 const PART: f64 = 1.0 / 3.0;
+/// A few are enough where the server was at rest for them: all so long, ns, so many times what others take, and of such times the longest.
+const FEW: usize = 4;
+const REST_NS: i64 = 1_000_000_000;
+const FAR: i64 = 20;
+const REST_ALIKE: f64 = 2.5;
+/// Share of the server's time in which its thread slept by its own wish then.
+const ASLEEP: f64 = 0.9;
 /// Times the time that 5 % of its answers take less than, of which 95 % take less.
 const ALIKE: f64 = 1.5;
 /// Share of the time of the server's answers over which its own are spread.
@@ -133,21 +141,60 @@ pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answ
     let mut taken = 0usize;
     // Those that take longest first: of what is left each may stand out again. A few answers tell nothing of their client, nor of others.
     while let Some((_, client, of)) = left.pop() {
-        if of.len() < LEAST {
+        let few = of.len() < LEAST;
+        if of.len() < FEW || few && !stands_far_apart(&of, &left) {
             continue;
         }
         let others: Vec<Answer<'f>> = left.iter().flat_map(|l| l.2.iter().copied()).collect();
         taken += of.len();
-        if taken as f64 > PART * rows.len() as f64 || !stands_apart(&of, &others) {
+        if taken as f64 > PART * rows.len() as f64 || !few && !stands_apart(&of, &others) {
             break;
         }
-        let Some(one) = one(facts, waits, client, &of) else {
-            break;
+        let one = match one(facts, waits, client, &of) {
+            Some(one) if !few || at_rest(&one) => one,
+            // A few tell nothing of their client else.
+            _ if few => {
+                taken -= of.len();
+                continue;
+            }
+            _ => break,
         };
         found.push((client, one));
     }
     rows.retain(|row| !found.iter().any(|(of, _)| client(row) == Some(*of)));
     found.into_iter().map(|f| f.1).collect()
+}
+
+/// The server slept for nearly all of it, and nobody woke its thread: as for a long poll.
+fn at_rest(a: &Apart) -> bool {
+    let first = a
+        .parts
+        .first()
+        .filter(|p| p.state == "asleep_in" && p.woken_by.is_none() && p.share >= ASLEEP);
+    let call = first.and_then(|p| p.call.as_deref());
+    a.server >= ASLEEP && call.is_some_and(|call| AT_REST.contains(&call))
+}
+
+/// All of it take seconds, each far longer than what others' take, all through the time in which the server answered.
+fn stands_far_apart(of: &[Answer<'_>], left: &[(i64, IpAddr, Vec<Answer<'_>>)]) -> bool {
+    let others: Vec<Answer<'_>> = left.iter().flat_map(|l| l.2.iter().copied()).collect();
+    let least = of.iter().map(|r| r.0).min().unwrap_or(0);
+    let most = of.iter().map(|r| r.0).max().unwrap_or(0);
+    let usual = nearest_rank(&mut others.iter().map(|r| r.0).collect::<Vec<_>>(), 50).unwrap_or(i64::MAX);
+    let long = least >= REST_NS && least >= usual.saturating_mul(FAR) && most as f64 <= REST_ALIKE * least as f64;
+    long && others.len() >= OTHERS && all_through(of, &others)
+}
+
+/// They are spread over the time in which others' are.
+fn all_through(of: &[Answer<'_>], others: &[Answer<'_>]) -> bool {
+    let span = |of: &[Answer<'_>]| {
+        let ends = || of.iter().map(|r| r.1.send_ns);
+        ends()
+            .max()
+            .zip(ends().min())
+            .map_or(0, |(last, first)| last.saturating_sub(first))
+    };
+    span(of) as f64 >= SPREAD * span(others) as f64
 }
 
 /// All of it take long, alike, all through the time in which the server answered.
@@ -159,13 +206,6 @@ fn stands_apart(of: &[Answer<'_>], others: &[Answer<'_>]) -> bool {
     let rank = |percent| nearest_rank(&mut times(of), percent).unwrap_or(0);
     let (low, high) = (rank(5), rank(95));
     let usual = nearest_rank(&mut times(others), 50).unwrap_or(0);
-    let span = |of: &[Answer<'_>]| {
-        let ends = || of.iter().map(|r| r.1.send_ns);
-        ends()
-            .max()
-            .zip(ends().min())
-            .map_or(0, |(last, first)| last.saturating_sub(first))
-    };
-    let spread = span(of) as f64 >= SPREAD * span(others) as f64;
+    let spread = all_through(of, others);
     low >= least_of_slow(usual) && high as f64 <= ALIKE * low as f64 && spread
 }

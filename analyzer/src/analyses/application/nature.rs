@@ -24,7 +24,7 @@ const MOST: usize = 2_000;
 const HOPS: usize = 4;
 /// Of each turnaround so much was asleep, in one of these calls.
 const ASLEEP: f64 = 0.9;
-const AT_REST: [&str; 6] = [
+pub(super) const AT_REST: [&str; 6] = [
     "clock_nanosleep",
     "nanosleep",
     "epoll_wait",

@@ -12,6 +12,8 @@ use crate::reconstruct::thread::UNRECORDED;
 
 /// Share that makes time this one's.
 const MOSTLY: f64 = 0.5;
+/// Of fewer answers a client is told apart only where the server was at rest.
+const FEW: u64 = 10;
 /// Standstills said one by one.
 const TIMES: usize = 4;
 
@@ -91,7 +93,12 @@ pub(super) fn apart(a: &Application) -> Vec<String> {
         let whose = match c.server >= MOSTLY {
             true => {
                 let doing = doing((&c.parts, &c.task), None, None, c.n);
-                format!("{:.1} % of it in the server: {doing}", c.server * 100.0)
+                let poll = if c.n < FEW {
+                    ", as for a long poll (inferred)"
+                } else {
+                    ""
+                };
+                format!("{:.1} % of it in the server: {doing}{poll}", c.server * 100.0)
             }
             false => format!(
                 "{:.1} % of it on the way there and {:.1} % back, whose round trip TCP measured as {} (p50): a long way",

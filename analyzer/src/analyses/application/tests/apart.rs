@@ -10,6 +10,11 @@ use crate::reconstruct::application::tables::Peer;
 /// Two clients ask one server for two seconds, the first each 5 ms, the second each 20 ms; `far` says where the second one's n-th answer was: there, in the
 /// server, back, ms; its round trip takes `rtt_us` by TCP.
 fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str, rtt_us: u32) -> Server {
+    server_of(4, far, call, rtt_us)
+}
+
+/// The same, where the second asks each time that the first has asked so often.
+fn server_of(each: i64, far: impl Fn(i64) -> (i64, i64, i64), call: &str, rtt_us: u32) -> Server {
     let mut f = Facts::empty();
     for n in 0..4u32 {
         let mut c = crate::testing::tcp::connection(n);
@@ -28,8 +33,8 @@ fn server(far: impl Fn(i64) -> (i64, i64, i64), call: &str, rtt_us: u32) -> Serv
     sample.srtt_us = rtt_us;
     f.tcp_samples.push(sample);
     for n in 0..400i64 {
-        for (client, (there, turn, back)) in [(0u32, (0, 2, 0)), (1, far(n / 4))] {
-            if client == 1 && n % 4 > 0 {
+        for (client, (there, turn, back)) in [(0u32, (0, 2, 0)), (1, far(n / each))] {
+            if client == 1 && n % each > 0 {
                 continue;
             }
             let [there, turn, back] = [there, turn, back].map(|ms| ms * MS + 10_000);
@@ -102,4 +107,23 @@ fn who_asks_for_what_takes_long_is_told_apart_unless_something_holds_him() {
         server(|n| (0, if n < 50 { 2 } else { 90 }, 0), "epoll_wait", 300).apart,
         []
     );
+}
+
+#[test]
+fn a_few_answers_that_take_seconds_at_rest_are_told_apart() {
+    let polls = |n: i64| (0, 1_500 + 300 * (n % 3), 0);
+    let of = |far: &dyn Fn(i64) -> (i64, i64, i64), call| {
+        let s = server_of(80, far, call, 300);
+        let apart: Vec<(u64, i64)> = s.apart.iter().map(|a| (a.n, a.max_ns)).collect();
+        (apart, s.response.n)
+    };
+    assert_eq!(of(&polls, "epoll_wait"), (vec![(5, 2_100 * MS + 30_000)], 400));
+    // At work, or on a lock; one that is quick; none so long; one far longer; on the way.
+    for call in ["recvfrom", crate::reconstruct::thread::UNRECORDED] {
+        assert_eq!(of(&polls, call), (vec![], 405), "{call}");
+    }
+    assert_eq!(of(&|n| (0, if n == 2 { 2 } else { 1_500 }, 0), "epoll_wait").1, 405);
+    assert_eq!(of(&|n| (0, 700 + n, 0), "epoll_wait").1, 405);
+    assert_eq!(of(&|n| (0, if n == 2 { 9_000 } else { 1_500 }, 0), "epoll_wait").1, 405);
+    assert_eq!(of(&|_| (750, 2, 750), "epoll_wait").1, 405);
 }
