@@ -30,6 +30,7 @@ mod lost;
 mod meanwhile;
 mod named;
 mod onward;
+mod parked;
 mod partly;
 mod questions;
 mod repeated;

@@ -18,6 +18,7 @@ use std::net::SocketAddr;
 
 use rustc_hash::FxHashMap;
 
+use super::parked::Parked;
 use super::{holder, port_of_any, who};
 use crate::analyses::application::{Role, Spans, by_thread, sockets};
 use crate::explain::{Id, Kind};
@@ -48,7 +49,7 @@ pub(crate) struct Question<'f> {
 }
 
 impl Question<'_> {
-    fn response_ns(&self) -> i64 {
+    pub(super) fn response_ns(&self) -> i64 {
         self.ready_ns.saturating_sub(self.turn.start_ns)
     }
     /// When its thread had read what came, the last of several on a socket for one turn.
@@ -142,6 +143,8 @@ pub struct Questions {
     pub worst: Option<Id>,
     /// Of `response`, slow ones: [`SLOW_TIMES`] the median or longer, and [`SLOW_NS`].
     pub slow: u64,
+    /// Of all of it, for how long they were parked at home until their next hop's link-layer address was resolved, ns.
+    pub parked_ns: i64,
     /// Where that passed at the server, of those that it answered one by one.
     pub server: Option<AtServer>,
     /// Who was asked by UDP by the thread that has the socket there, in half of the time of these answers or more; empty: nobody is known.
@@ -354,6 +357,7 @@ pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
     }
     let calls = calls(facts, &all);
     let servers = Servers::of(facts, &all);
+    let parked = Parked::of(facts);
     let mut by: BTreeMap<(String, String, String), Vec<Question<'_>>> = BTreeMap::new();
     for q in all {
         let there = q.turn.there.and_then(|n| facts.udp_sockets.get(n as usize));
@@ -378,6 +382,7 @@ pub(super) fn answered(facts: &Facts) -> Vec<Questions> {
                 slow: of.iter().filter(|q| q.response_ns() >= slow).count() as u64,
                 worst: worst.and_then(|q| Id::of_row(Kind::UdpTurn, &facts.udp_turns, q.turn)),
                 response,
+                parked_ns: parked.sum(&of),
                 server: servers.parts(&of),
                 waited_for: servers.waited_for(&of),
                 chains: longest(&chains(&of, &calls)),

@@ -58,6 +58,17 @@ fn at_server(q: &Questions) -> Option<String> {
         .then(|| format!("hardly any of that at {who}, which had it on this host"))
 }
 
+/// Most of that passed at home.
+fn parked(q: &Questions) -> Option<String> {
+    let share = q.parked_ns as f64 / q.response.sum_ns.max(1) as f64;
+    (share >= HALF).then(|| {
+        format!(
+            "{:.0} % of that they were parked at home, until the link-layer address of their next hop was resolved (ARP, neighbour discovery)",
+            share * 100.0
+        )
+    })
+}
+
 /// ` (DNS)`, by the port.
 fn dns(q: &Questions) -> &'static str {
     match q.to.ends_with(":53") {
@@ -158,7 +169,8 @@ pub(super) fn late(d: &Datagrams) -> Vec<String> {
                 q.waited_for
             )
         });
-        let more = [at_server(q), asked, slowest(q.worst)].into_iter().flatten();
+        let where_it_was = parked(q).or_else(|| at_server(q));
+        let more = [where_it_was, asked, slowest(q.worst)].into_iter().flatten();
         more.fold(said, |said, more| format!("{said}; {more}"))
     };
     let chained = d.answered.iter().filter(|q| q.chains.as_ref().is_some_and(matters));
