@@ -1,6 +1,7 @@
 //! Packets that wait for their neighbour's address: who sent them, until they are queued after all.
 
 use super::tracker::{Transmits, thread};
+use crate::confidence::Confidence;
 use crate::facts::ConnectionId;
 use crate::ingest::Event;
 use crate::name::Name;
@@ -36,11 +37,25 @@ impl Transmits<'_> {
             let thread = thread(e);
             let cpu = self.cpu(e.cpu);
             (cpu.releasing, cpu.releaser) = (of, thread);
+            cpu.let_go.clear();
         }
     }
 
-    /// All of it was queued.
+    /// All of it was queued. Where more was put aside for that device and address than came, some of it was another's: of a device of the same name in
+    /// another network namespace, or dropped when the neighbour did not answer in time. Which of it came then nothing tells.
     pub(super) fn released(&mut self, e: &Event<'_>) {
-        self.cpu(e.cpu).releasing.clear();
+        let cpu = self.cpu(e.cpu);
+        let left = !std::mem::take(&mut cpu.releasing).is_empty();
+        let let_go = std::mem::take(&mut cpu.let_go);
+        for at in let_go.into_iter().filter(|_| left) {
+            if let Some(p) = self.packets.get_mut(at as usize) {
+                (p.parked, p.call, p.connection, p.protocol) = (None, None, None, 0);
+                p.link = Confidence::Weak;
+            }
+            self.sends
+                .threads
+                .values_mut()
+                .for_each(|t| t.queued.retain(|q| *q != at));
+        }
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Soft {
     /// Packets that a neighbour's answer releases now, in order, and the thread in which; -1: none, a softirq.
     pub(super) releasing: VecDeque<Parked>,
     pub(super) releaser: i32,
+    /// Those of them that were queued since, places in the packets.
+    pub(super) let_go: Vec<u32>,
 }
 
 /// The machine's state.
@@ -286,6 +288,7 @@ impl<'f> Transmits<'f> {
         };
         if let Some(parked) = released {
             (p.parked, p.call, p.protocol) = (Some(parked.ts), parked.call, parked.protocol);
+            self.cpu(e.cpu).let_go.push(at);
             // Answered before the send that asked returned.
             if let (None, Some(t)) = (parked.call, self.sends.threads.get_mut(&parked.pid)) {
                 t.queued.push(at);

@@ -83,3 +83,37 @@ fn a_packet_parked_for_its_neighbour_says_so() {
         assert_eq!((rows[0].bytes, rows[0].start_ns), (Some(100), t as i64));
     }
 }
+
+/// Two packets were put aside for one address on devices of one name, and one is let go: of another network namespace is the other, and which it is nothing tells.
+#[test]
+fn of_more_that_were_put_aside_than_came_nothing_is_told() {
+    for let_go in [1, 2] {
+        let mut s = Sender::new(&[]);
+        let t = BASE + 100_000;
+        let key = [
+            ("family", N(2)),
+            ("dev", S("va")),
+            ("primary_key4", B(vec![10, 0, 0, 2])),
+        ];
+        let with = |more: (&'static str, crate::testing::V)| key.iter().cloned().chain([more]).collect::<Vec<_>>();
+        for n in 0..2 {
+            let at = t + n * 10_000;
+            s.s.ev(at, 0, TASK, "syscalls:sys_enter_sendto", &[]);
+            s.s.ev(at + 1000, 0, TASK, "neigh:neigh_event_send_done", &with(("err", N(1))));
+            leave(&mut s, at + 3000, 100);
+        }
+        let at = t + 50_000;
+        s.s.ev(at - 10, 0, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
+        s.s.ev(at, 0, SOFT, "neigh:neigh_update", &with(("new_state", N(2))));
+        for n in 0..let_go {
+            s.frame(at + 100 + n * 10, SOFT, ADDR + n * 1024, 34 + 8 + 100);
+        }
+        s.s.ev(at + 150, 0, SOFT, "neigh:neigh_update_done", &with(("err", N(0))));
+        s.s.ev(at + 200, 0, SOFT, "irq:softirq_exit", &[("vec", N(3))]);
+        let f = s.facts();
+        let parked = f.tx.iter().filter(|r| r.stage(Stage::Neighbour).is_some());
+        let named = f.tx.iter().filter(|r| r.kind == TxKind::Udp);
+        let told = (parked.count(), named.count());
+        assert_eq!(told, if let_go == 2 { (2, 2) } else { (0, 0) }, "{let_go}");
+    }
+}
