@@ -218,6 +218,7 @@ pub fn turnaround(
         woken_by: nobody,
         woken_by_pid: 0,
         woken_by_ns: 0,
+        woken_at_ns: 0,
         ran_meanwhile: nobody,
         ran_meanwhile_pid: 0,
         ran_meanwhile_ns: 0,

@@ -70,6 +70,7 @@ fn turnaround(nth: i64, ns: i64, call: &str) -> TurnaroundRow {
         woken_by: Name::default(),
         woken_by_pid: 0,
         woken_by_ns: 0,
+        woken_at_ns: 0,
         ran_meanwhile: crate::name::Name::default(),
         ran_meanwhile_pid: 0,
         ran_meanwhile_ns: 0,

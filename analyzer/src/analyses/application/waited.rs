@@ -184,7 +184,6 @@ impl<'f> Waits<'f> {
     pub(super) fn doing(&self, rows: &[&TurnaroundRow]) -> (Vec<Part>, (String, f64)) {
         let (mut parts, who) = doing(rows);
         self.wakers.name(&mut parts, rows);
-        super::waker_read::name(self.facts, &mut parts, rows);
         self.holders.name(&mut parts, rows);
         (parts, who)
     }

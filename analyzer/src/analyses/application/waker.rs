@@ -18,6 +18,7 @@ use super::parts::Part;
 use super::spans::Spans;
 use super::task;
 use super::waited::server;
+use super::waker_read::WakerReads;
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
@@ -73,6 +74,7 @@ pub struct WakerHeld {
 pub(super) struct Wakers<'f> {
     facts: &'f Facts,
     by_process: FxHashMap<i32, Vec<ConnectionId>>,
+    reads: WakerReads<'f>,
     lost: Lost,
 }
 
@@ -81,6 +83,7 @@ impl<'f> Wakers<'f> {
         let mut wakers = Wakers {
             facts,
             by_process: FxHashMap::default(),
+            reads: WakerReads::of(facts),
             lost: Lost::of(&facts.gaps),
         };
         for c in facts.connections.iter().filter(|c| c.pid > 0) {
@@ -92,17 +95,15 @@ impl<'f> Wakers<'f> {
         wakers
     }
 
-    /// Names, in the parts of these that another thread ended, what held its process.
+    /// Names, in the parts of these that another thread ended, what held its process, or what it had just read.
     pub(super) fn name(&self, parts: &mut [Part], rows: &[&TurnaroundRow]) {
-        if self.by_process.is_empty() {
-            return;
-        }
         for part in parts.iter_mut().take(PARTS) {
             // Who ran meanwhile did not wait.
-            if part.woken_by.is_some() && part.ran_meanwhile.is_none() {
+            if part.woken_by.is_some() && part.ran_meanwhile.is_none() && !self.by_process.is_empty() {
                 part.waker_held = self.held(part, rows);
             }
         }
+        self.reads.name(parts, rows);
     }
 
     fn held(&self, part: &Part, rows: &[&TurnaroundRow]) -> Option<WakerHeld> {

@@ -6,11 +6,12 @@
 //! dhclient   ask ─ ask ─ ask (no answer) ── taken ..... ask, answer ── given   a lease that ran out
 //! ```
 //! Needs `changes`, `udp_turns`, `drops`, and which network namespace a process is in, where snapshots tell. Why is inferred. Must not take for it: an address of a
-//! container that came and went with it; one that several hosts have at once, as those of bridges that containers' hosts make (docker0); what was read late, or beside
+//! container that came and went with it; that of Docker's own bridge, which each host has; what was read late, or beside
 //! lost notices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::analyses::application::Spans;
 use crate::analyses::drops::place;
 use crate::announced::tables::ChangeRow;
 use crate::facts::Facts;
@@ -20,8 +21,8 @@ use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 const AWAY_NS: i64 = 50_000_000;
 /// Times that are kept.
 const MOST: usize = 64;
-/// Addresses that every host has, or that come and go with a link: of loopback, link-local.
-const OF_LINKS: [&str; 4] = ["127.", "::1/", "fe80:", "169.254."];
+/// Addresses that every host has, or that come and go with a link: of loopback, link-local, of Docker's own bridge.
+const OF_LINKS: [&str; 5] = ["127.", "::1/", "fe80:", "169.254.", "172.17.0.1/"];
 /// Ports of DHCP servers for IPv4 (RFC 2131) and IPv6 (RFC 8415).
 const DHCP: [(bool, u16); 2] = [(true, 67), (false, 547)];
 /// Fewest requests without an answer.
@@ -190,9 +191,16 @@ fn lease(facts: &Facts, all: &[(&ChangeRow, i64)]) -> Option<Lease> {
         return None;
     }
     let servers: BTreeSet<_> = turns.iter().filter_map(|t| t.to).collect();
+    let mut meanwhile: BTreeMap<i32, Vec<(i64, i64)>> = BTreeMap::new();
+    for t in &turns {
+        let end = t.end_ns.max(t.sent_ns).saturating_add(1);
+        meanwhile.entry(t.pid).or_default().push((t.start_ns, end));
+    }
+    let meanwhile: BTreeMap<i32, Spans> = meanwhile.into_iter().map(|(pid, of)| (pid, Spans::of(of))).collect();
     let meanwhile = |pid: i32, ns: i64| {
-        let within = |t: &&TurnRow| t.pid == pid && (t.start_ns..=t.end_ns.max(t.sent_ns)).contains(&ns);
-        turns.iter().any(|t| within(&t))
+        meanwhile
+            .get(&pid)
+            .is_some_and(|of| of.within(ns, ns.saturating_add(1)) > 0)
     };
     let mut places: BTreeMap<String, u64> = BTreeMap::new();
     for d in facts.drops.iter().filter(|d| d.is_loss()) {

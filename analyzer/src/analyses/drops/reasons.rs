@@ -17,9 +17,9 @@ pub(crate) const RING_FULL: &str = "FULL_RING";
 pub(crate) const OTHERHOST: &str = "OTHERHOST";
 /// No route to where it should go, when it was sent, and when it came in.
 pub(crate) const NO_ROUTE: &str = "IP_OUTNOROUTES";
+pub(crate) const NO_ROUTE_IN: &str = "IP_INNOROUTES";
 /// Frames at a bridge's port that does not forward.
 pub(crate) const STP: &str = "BRIDGE_INGRESS_STP_STATE";
-pub(crate) const NO_ROUTE_IN: &str = "IP_INNOROUTES";
 /// A bridge has no port to send it by.
 pub(crate) const NO_PORT: &str = "NO_TX_TARGET";
 /// Its neighbour did not answer.

@@ -19,7 +19,9 @@ use super::{CutOff, end};
 use crate::analyses::application::task;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
-use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, CLOSING, FIN_WAIT1, LAST_ACK};
+use crate::reconstruct::tcp::states::{
+    CLOSE, CLOSE_WAIT, CLOSING, ESTABLISHED, FIN_WAIT1, FIN_WAIT2, LAST_ACK, TIME_WAIT,
+};
 use crate::reconstruct::tcp::tables::StateRow;
 use crate::reconstruct::transmit::{Halt, LeftFull, Stage};
 use crate::stat::nearest_rank;
@@ -31,6 +33,8 @@ const ENDS_NS: i64 = 1_000_000_000;
 /// So long before the refused send the peer's window is looked at, too, ns; and the share of the time in which it held the connection.
 const BEFORE_NS: i64 = 500_000_000;
 const MOSTLY: f64 = 0.5;
+/// What is acknowledged so late behind the close was queued yet, ns.
+const BEHIND_NS: i64 = 200_000_000;
 /// Kept.
 const MOST: usize = 10;
 
@@ -49,8 +53,11 @@ pub struct GivenUpFull {
     pub first: u32,
     /// From the last send, which was refused, to the close, median, ns.
     pub full_ns: i64,
-    /// From the close until what had been sent was acknowledged, the longest, ns; of one that was not when the recording ended, at least.
-    pub behind_ns: i64,
+    /// From the close until what had been sent was acknowledged, the longest, ns; of one that was not when the recording ended, at least; `None`: of all of them that was
+    /// thrown away (a RST).
+    pub behind_ns: Option<i64>,
+    /// Of one of them that was not so when the recording ended.
+    pub open: bool,
     /// The peer's receive window held most of them then.
     pub by_window: bool,
     /// `task/thread` that has the peer's end of the first; empty: not in the recording, or not known.
@@ -61,7 +68,10 @@ pub struct GivenUpFull {
 struct One {
     left: LeftFull,
     closed: i64,
-    acked: i64,
+    /// Until it was acknowledged; `None`: a RST ended it.
+    behind: Option<i64>,
+    /// It was not when the recording ended.
+    open: bool,
     by_window: bool,
 }
 
@@ -111,11 +121,17 @@ fn one(facts: &Facts, lost: &Lost, left: LeftFull, states: &[&StateRow]) -> Opti
     if !(own && late && by_it) || ended || lost.within(left.at_ns, closed) {
         return None;
     }
+    // A connect that is given up meets EAGAIN, too.
+    let before = states.iter().rev().find(|s| s.time_ns <= left.at_ns);
+    if before.is_some_and(|s| s.state != ESTABLISHED) {
+        return None;
+    }
     let next = states.iter().find(|s| s.time_ns > closed && s.state != CLOSING);
-    let acked = match (close.state, next) {
-        (CLOSE, _) => closed,
-        (_, Some(next)) => next.time_ns,
-        (_, None) => facts.capture.end_ns.unwrap_or(closed).max(closed),
+    let end = facts.capture.end_ns.unwrap_or(closed).max(closed);
+    let (acked, open) = match (close.state, next.map(|s| (s.state, s.time_ns))) {
+        (FIN_WAIT1, Some((FIN_WAIT2 | TIME_WAIT, at))) => (Some(at), false),
+        (FIN_WAIT1, None) => (Some(end), true),
+        _ => (None, false),
     };
     let halts = facts.halts.get(&left.connection);
     // Before the close, or until what was sent had been taken: what waits behind a FIN is not counted as held.
@@ -126,11 +142,18 @@ fn one(facts: &Facts, lost: &Lost, left: LeftFull, states: &[&StateRow]) -> Opti
             .map(within);
         ns.fold(0i64, i64::saturating_add) as f64 >= MOSTLY * to.saturating_sub(from).max(1) as f64
     };
-    let by_window = held(left.at_ns.saturating_sub(BEFORE_NS), closed) || held(left.at_ns, acked);
+    let until = acked.unwrap_or(closed);
+    let by_window = held(left.at_ns.saturating_sub(BEFORE_NS), closed) || held(left.at_ns, until);
+    let behind = acked.map(|at| at.saturating_sub(closed));
+    // It may have drained since: then it could be sent on.
+    if !by_window && behind.is_none_or(|ns| ns < BEHIND_NS) {
+        return None;
+    }
     Some(One {
         left,
         closed,
-        acked,
+        behind,
+        open,
         by_window,
     })
 }
@@ -148,7 +171,8 @@ fn group(facts: &Facts, at: String, of: &[One]) -> Option<GivenUpFull> {
         connections: of.len() as u64,
         first: first.left.connection.0,
         full_ns: nearest_rank(&mut full, 50)?,
-        behind_ns: of.iter().map(|o| o.acked.saturating_sub(o.closed)).max()?,
+        behind_ns: of.iter().filter_map(|o| o.behind).max(),
+        open: of.iter().any(|o| o.open),
         by_window: windows * 2 > of.len(),
         reader: peer
             .filter(|p| p.pid > 0)

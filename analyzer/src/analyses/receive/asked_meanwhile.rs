@@ -14,8 +14,13 @@ use crate::stat::nearest_rank;
 
 /// Share of the time from which one thread, and one server, is named.
 const MOSTLY: f64 = 0.5;
-/// Fewest answers: one alone is no habit.
+/// Fewest answers: one alone is no habit. Least sleep in all, ns.
 const ANSWERS: usize = 3;
+const LEAST_NS: i64 = 20_000_000;
+/// Calls in which a thread waits for one answer.
+const CALLS: [&str; 8] = [
+    "read", "readv", "recvfrom", "recvmsg", "recvmmsg", "poll", "ppoll", "select",
+];
 
 /// Whom it asked.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -34,15 +39,20 @@ pub struct AskedMeanwhile {
 
 /// Of all read units.
 pub(super) fn asked_meanwhile(facts: &Facts, read: &[&RxRow]) -> Option<AskedMeanwhile> {
-    let asleep = |r: &RxRow| r.stage(Stage::ReaderAsleep).unwrap_or(0);
+    let all = read.iter().filter_map(|r| r.stage(Stage::ReaderAsleep));
+    let all = all.fold(0i64, i64::saturating_add);
+    // Who sleeps by its own wish, or in a wait for several sockets, does not wait for one answer.
+    let asleep = |r: &RxRow| match CALLS.contains(&r.asleep_in.text().as_ref()) {
+        true => r.asleep_in_ns,
+        false => 0,
+    };
     let mut by: BTreeMap<i32, i64> = BTreeMap::new();
     for r in read.iter().filter(|r| r.pid > 0) {
         let of = by.entry(r.pid).or_default();
         *of = of.saturating_add(asleep(r));
     }
-    let all = by.values().fold(0i64, |sum, ns| sum.saturating_add(*ns));
     let (pid, ns) = by.into_iter().max_by_key(|(pid, ns)| (*ns, std::cmp::Reverse(*pid)))?;
-    if ns <= 0 || (ns as f64) < MOSTLY * all as f64 {
+    if ns < LEAST_NS || (ns as f64) < MOSTLY * all as f64 {
         return None;
     }
     let units: Vec<&RxRow> = read.iter().copied().filter(|r| r.pid == pid && asleep(r) > 0).collect();
@@ -61,14 +71,17 @@ pub(super) fn asked_meanwhile(facts: &Facts, read: &[&RxRow]) -> Option<AskedMea
     for r in facts
         .responses
         .iter()
-        .filter(|r| r.pid == pid && !own.contains(&Some(r.connection)))
+        .filter(|r| r.pid == pid && !r.overlap && !own.contains(&Some(r.connection)))
     {
         let row = facts.connections.get(r.connection.0 as usize);
         let to = row
             .filter(|c| c.role().0 == Role::Client)
             .and_then(|c| Some(SocketAddr::new(c.daddr?, c.dport)));
         if let Some(to) = to {
-            asked.entry(to).or_default().push((r.send_ns, r.read_ns));
+            asked
+                .entry(to)
+                .or_default()
+                .push((r.send_ns, r.ready_ns.unwrap_or(r.read_ns)));
         }
     }
     let lay = Spans::of(

@@ -35,10 +35,21 @@ fn words(g: &GivenUpFull) -> String {
         ),
     };
     let so = if reader.is_empty() { ":".to_owned() } else { reader };
+    let up_to = if g.connections == 1 { "" } else { "up to " };
+    let behind = match (g.behind_ns, g.open) {
+        (None, _) => ", and what was sent and not acknowledged was thrown away (a RST)".to_owned(),
+        (Some(ns), false) => format!(
+            ", and what was sent was acknowledged only {up_to}{} after the close",
+            duration(ns)
+        ),
+        (Some(ns), true) => format!(
+            ", and what was sent was not acknowledged for {up_to}{} after the close and longer",
+            duration(ns)
+        ),
+    };
     format!(
-        "{by} closed {which} by itself while it could not send on {it}: its last send had met a full send buffer (EAGAIN) {p50}{} before{window}, and what was sent was acknowledged only {} after the close{so} a limit of what it keeps to be sent (as redis' client-output-buffer-limit) or a time-out ended it (inferred)",
-        duration(g.full_ns),
-        duration(g.behind_ns)
+        "{by} closed {which} by itself while it could not send on {it}: its last send had met a full send buffer (EAGAIN) {p50}{} before{window}{behind}{so} a limit of what it keeps to be sent (as redis' client-output-buffer-limit) or a time-out ended it (inferred)",
+        duration(g.full_ns)
     )
 }
 
@@ -65,7 +76,8 @@ mod tests {
             connections: 1,
             first: 5,
             full_ns: 600_000_000,
-            behind_ns: 3_400_000_000,
+            behind_ns: Some(3_400_000_000),
+            open: false,
             by_window: true,
             reader: "board/30".into(),
         };
@@ -86,13 +98,27 @@ mod tests {
             by_window: false,
             ..one.clone()
         };
-        let all = said(vec![several, one.clone(), one.clone(), one]);
+        let all = said(vec![several, one.clone(), one.clone(), one.clone()]);
         assert_eq!(all.len(), 2);
         assert!(
-            all[0].starts_with("redis-server/7 closed 3 connections of 10.0.0.1:6379 to 10.0.0.2 (the first conn:5) by itself while it could not send on them: its last send had met a full send buffer (EAGAIN) p50 600.00 ms before, and what was sent was acknowledged only 3.400 s after the close: a limit"),
+            all[0].starts_with("redis-server/7 closed 3 connections of 10.0.0.1:6379 to 10.0.0.2 (the first conn:5) by itself while it could not send on them: its last send had met a full send buffer (EAGAIN) p50 600.00 ms before, and what was sent was acknowledged only up to 3.400 s after the close: a limit"),
             "{}",
             all[0]
         );
         assert!(all[1].ends_with("; and so with 2 more peers"), "{}", all[1]);
+        let rest = |behind_ns, open| {
+            words(&GivenUpFull {
+                behind_ns,
+                open,
+                ..one.clone()
+            })
+        };
+        assert!(
+            rest(Some(1_000_000_000), true)
+                .contains(", and what was sent was not acknowledged for 1.000 s after the close and longer: board/30")
+        );
+        assert!(
+            rest(None, false).contains(", and what was sent and not acknowledged was thrown away (a RST): board/30")
+        );
     }
 }

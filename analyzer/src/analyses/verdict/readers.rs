@@ -13,6 +13,7 @@ pub(super) fn words(r: &Receive, stage: &str) -> Option<String> {
     let running = stage == Stage::ReaderRunning.name();
     let of_sleep = || {
         let first = r.children.as_ref().map(children);
+        // What a read was of is known; whom it waited for there is inferred, and says more of the same connection.
         first
             .or_else(|| r.asked_meanwhile.as_ref().map(asked_meanwhile))
             .or_else(|| r.read_of.as_ref().map(read_of_words))

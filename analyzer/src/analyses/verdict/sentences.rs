@@ -172,8 +172,8 @@ pub(crate) fn words(sentence: &str, pauses: usize) -> String {
     let mut open = 0usize;
     let pause = |(at, c): (usize, char)| {
         match c {
-            '(' => open += 1,
-            ')' => open = open.saturating_sub(1),
+            '(' | '[' => open += 1,
+            ')' | ']' => open = open.saturating_sub(1),
             _ => {}
         }
         (open == 0 && matches!(c, ';' | '.') && ends(at)).then_some(at)

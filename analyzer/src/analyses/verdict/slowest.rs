@@ -9,9 +9,11 @@ pub(super) fn held(held: Option<(&Sender, &'static str)>, slowest: Option<&str>)
     match (held, slowest) {
         (None, None) => String::new(),
         (None, Some(of)) => format!(" ({of})"),
-        (Some((c, by)), Some(of)) if of != c.label => {
+        // Of whom it is may not be known.
+        (Some((c, by)), of) if of != Some(c.label.as_str()) => {
+            let of = of.map_or_else(String::new, |of| format!(" ({of})"));
             format!(
-                " ({of}), in sum {} waited longest, held mostly by {}",
+                "{of}; in sum {} waited longest, held mostly by {}",
                 c.label,
                 limiter(by)
             )
@@ -41,12 +43,12 @@ mod tests {
         let of = |slowest| held(Some((most, "cwnd")), slowest);
         let same = format!(", {} held mostly by its congestion window", most.label);
         assert_eq!(of(Some(&most.label)), same);
-        assert_eq!(of(None), same);
         let other = format!(
-            " (a > b), in sum {} waited longest, held mostly by its congestion window",
+            "; in sum {} waited longest, held mostly by its congestion window",
             most.label
         );
-        assert_eq!(of(Some("a > b")), other);
+        assert_eq!(of(None), other);
+        assert_eq!(of(Some("a > b")), format!(" (a > b){other}"));
         assert_eq!(held(None, Some("a > b")), " (a > b)");
         assert_eq!(held(None, None), "");
         let said = open(7_000_000_000, Some("a > b"));

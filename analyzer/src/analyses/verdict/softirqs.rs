@@ -107,7 +107,7 @@ pub(super) fn hardly(n: &Napi) -> bool {
     let little = |c: &CpuVector| {
         // Its runs took that share of the recording; what it waited took, by the same measure:
         let waited = c.wait.sum_ns as f64 * c.share;
-        c.share < HARDLY && waited < HARDLY * c.run.sum_ns as f64
+        c.share < HARDLY && (waited < HARDLY * c.run.sum_ns as f64 || c.wait.sum_ns <= 0)
     };
     let mut rx = n.cpus.iter().filter(|c| c.vector == "NET_RX");
     rx.all(little) && !has_more(n)

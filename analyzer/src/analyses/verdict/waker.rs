@@ -54,18 +54,18 @@ fn words(h: &WakerHeld) -> String {
     )
 }
 
-/// `, which each time had just read what came from 10.0.0.3:40000 (postgres/7) (112 of 113 times; ...)`
+/// `, which had read what came from 10.0.0.3:40000 of postgres/7 right before, before 5 of the 6 that it woke: ...`
 fn read(r: &WakerRead) -> String {
     let by = match r.by.as_str() {
         "" => String::new(),
         by => format!(" of {by}"),
     };
-    let times = match r.n == r.of {
-        true => "each time".to_owned(),
-        false => format!("{} of {} times", r.n, r.of),
+    let of = match r.n == r.of {
+        true => String::new(),
+        false => format!(", before {} of the {} that it woke", r.n, r.of),
     };
     format!(
-        ", which {times} had read what came from {}{by} right before: they waited until that came, most likely (inferred)",
+        ", which had read what came from {}{by} right before{of}: they waited until that came, most likely (inferred)",
         r.from
     )
 }

@@ -44,6 +44,8 @@ pub struct TurnaroundRow {
     pub woken_by_pid: i32,
     /// That sleep, ns.
     pub woken_by_ns: i64,
+    /// When it ended.
+    pub woken_at_ns: i64,
     /// Of a long sleep in no recorded call: the thread of the same process that ran longest meanwhile; empty: none did, or not looked at.
     pub ran_meanwhile: Name,
     /// Its thread id.

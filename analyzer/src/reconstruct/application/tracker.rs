@@ -187,6 +187,10 @@ impl Inputs<'_> {
             [Some(a), Some(b)] if a.call == b.call => Slept {
                 ns: a.ns.saturating_add(b.ns),
                 woken_by: [a.woken_by, b.woken_by].into_iter().flatten().max_by_key(|w| w.1),
+                woken_at: match b.woken_by.map(|w| w.1) >= a.woken_by.map(|w| w.1) {
+                    true => b.woken_at,
+                    false => a.woken_at,
+                },
                 read: [a.read, b.read].into_iter().flatten().max_by_key(|r| r.ns),
                 ..a
             },
@@ -222,6 +226,7 @@ impl Inputs<'_> {
             },
             woken_by_pid,
             woken_by_ns,
+            woken_at_ns: slept.woken_at,
             ran_meanwhile: Name::default(),
             ran_meanwhile_pid: 0,
             ran_meanwhile_ns: 0,

@@ -129,6 +129,11 @@ fn packets<'t>(sends: &[SendCall], tx: &'t [TxRow]) -> FxHashMap<usize, Vec<&'t 
     // Those that waited for their neighbour and left after their call, by the first of the several datagrams of the call.
     let mut several: BTreeMap<usize, Vec<&TxRow>> = BTreeMap::new();
     let ends = |at: usize| sends.get(at).map(|s| (s.pid, s.end));
+    let mut first_of: Vec<usize> = Vec::with_capacity(sends.len());
+    for at in 0..sends.len() {
+        let before = at.checked_sub(1).filter(|n| ends(*n) == ends(at));
+        first_of.push(before.and_then(|n| first_of.get(n).copied()).unwrap_or(at));
+    }
     for p in tx.iter().filter(|p| p.kind == TxKind::Udp && p.pid > 0) {
         let in_call = |at_ns: i64| {
             let at = sends
@@ -139,8 +144,10 @@ fn packets<'t>(sends: &[SendCall], tx: &'t [TxRow]) -> FxHashMap<usize, Vec<&'t 
         if let Some(at) = in_call(p.t_sched_ns) {
             of.entry(at).or_default().push(p);
         } else if let Some(at) = in_call(p.start_ns).filter(|_| p.start == TxStart::Sendmsg) {
-            let before = (0..at).rev().take_while(|n| ends(*n) == ends(at));
-            several.entry(before.last().unwrap_or(at)).or_default().push(p);
+            several
+                .entry(first_of.get(at).copied().unwrap_or(at))
+                .or_default()
+                .push(p);
         }
     }
     for (first, mut packets) in several {

@@ -362,7 +362,7 @@ pub(super) const RULES: &[Rule] = &[
         "BRIDGE_INGRESS_STP_STATE",
         "",
         Some(false),
-        "the bridge port does not forward (spanning tree: a new port begins to after twice the forward delay of its bridge)",
+        "the bridge port does not forward (spanning tree: a new port forwards only after twice the forward delay of its bridge)",
     ),
     rule(
         "RECURSION_LIMIT",

@@ -82,7 +82,7 @@ impl Local {
         if !(full || waited || refused || denied || self.failed.contains_key(&e.pid)) {
             if self.quiet.len() < QUIET || self.quiet.contains_key(&e.pid) {
                 let of = self.quiet.entry(e.pid).or_default();
-                *of = (of.0.saturating_add(1), of.1.max(took));
+                *of = (of.0.saturating_add(1), if decided { of.1.max(took) } else { of.1 });
             }
             return;
         }

@@ -275,6 +275,8 @@ pub fn row(u: &Unit, end: RxEnd, asks: &Asks<'_>) -> RxRow {
         asleep_in: slept.call,
         asleep_in_ns: slept.ns,
         woken_by_pid: slept.woken_by.map_or(0, |w| w.0),
+        woken_by_ns: slept.woken_by.map_or(0, |w| w.1),
+        woken_at_ns: slept.woken_at,
         asleep_on: asleep_on.map(|a| a.0),
         asleep_on_ns: asleep_on.map_or(0, |a| a.1),
         busy_ns: 0,

@@ -63,6 +63,10 @@ pub struct RxRow {
     pub asleep_in_ns: i64,
     /// The thread that ended the longest of these sleeps that one ended; 0: none, or not known.
     pub woken_by_pid: i32,
+    /// The part of that sleep that is in `asleep_in_ns`, ns, and when it ended.
+    pub woken_by_ns: i64,
+    /// See there.
+    pub woken_at_ns: i64,
     /// The other socket that the reader slept longest for meanwhile, of a ms or more, in a receive call; `None`: for none, or not known.
     pub asleep_on: Option<ConnectionId>,
     /// ns of `asleep_in_ns` of that sleep.

@@ -105,6 +105,8 @@ pub struct Slept {
     pub ns: i64,
     /// Of the longest of these sleeps that another thread ended: the thread, and the ns.
     pub woken_by: Option<(i32, i64)>,
+    /// When it did.
+    pub woken_at: i64,
     /// Of the longest of these sleeps of a ms or more whose socket the call told: that.
     pub read: Option<ReadOf>,
 }
@@ -286,7 +288,7 @@ impl Sleeps {
             .iter()
             .filter_map(|of| Some((calls.name(of.call)?, within(&of.spans, from, to), of)));
         let (call, ns, of) = of.filter(|c| c.1 > 0).max_by_key(|c| (c.1, std::cmp::Reverse(c.0)))?;
-        let woken_by = of.ended.longest_in(from, to);
+        let ended = of.ended.longest_wait(from, to);
         let read = of.read.longest_wait(from, to).filter(|_| call.text() != OF_ANY);
         let read = read.and_then(|(w, ns)| {
             Some(ReadOf {
@@ -299,7 +301,8 @@ impl Sleeps {
         Some(Slept {
             call,
             ns,
-            woken_by,
+            woken_by: ended.map(|(w, ns)| (w.who, ns)),
+            woken_at: ended.map_or(0, |(w, _)| w.to),
             read,
         })
     }

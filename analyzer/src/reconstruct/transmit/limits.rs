@@ -18,8 +18,8 @@ use crate::reconstruct::tcp::tables::{SampleRow, StateRow};
 use crate::reconstruct::timers::{Kind, What};
 use crate::reconstruct::xmits::Passes;
 
-/// Longest that a cork holds a segment with nothing in flight, ns: a retransmission timeout, which is no longer on any usual path.
-const CORKED_NS: i64 = 1_000_000_000;
+/// Longest that a cork holds a segment with nothing in flight, ns: a retransmission timeout of a connection without a round trip (TCP_TIMEOUT_INIT), and some delay of its timer.
+const CORKED_NS: i64 = 1_200_000_000;
 /// Congestion states from which sending follows ACKs, not the window alone (`enum tcp_ca_state`).
 const CWR: i32 = 2;
 
@@ -307,7 +307,7 @@ impl Walk<'_, '_> {
                 Cause::Call => (Stage::Nagle, same_call || !gate.idle),
                 // The timer for zero windows sends what a cork holds when nothing is in flight (`tcp_check_probe_timer`), 200 ms or a
                 // retransmission timeout later: what it sends still later is no cork's, but had no route or met a full queue in the call itself.
-                Cause::WriteTimer if gate.idle && to.saturating_sub(from) > CORKED_NS => (Stage::Refused, true),
+                Cause::WriteTimer if gate.idle && to.saturating_sub(from) > self.corked_ns() => (Stage::Refused, true),
                 Cause::WriteTimer if gate.idle => (Stage::Nagle, false),
                 // A full segment is none that Nagle holds: after close() no probe tells what an ACK released.
                 Cause::Other if gate.idle || (gate.small && payload < self.mss) => (Stage::Nagle, !gate.idle),
@@ -321,6 +321,13 @@ impl Walk<'_, '_> {
         for piece in pieces {
             out.push(piece.from, piece.to, piece.stage, piece.weak);
         }
+    }
+
+    /// For so long a cork may hold a segment at most, ns: a retransmission timeout, by the last round trip.
+    fn corked_ns(&self) -> i64 {
+        let last = self.probe.checked_sub(1).and_then(|i| self.of.probes.get(i));
+        let srtt = last.map_or(0, |(_, s)| i64::from(s.srtt_us).saturating_mul(1_000));
+        CORKED_NS.saturating_add(srtt.saturating_mul(4))
     }
 
     /// What may hold segment `k` when it is sent at last.

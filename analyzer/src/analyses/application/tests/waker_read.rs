@@ -2,7 +2,7 @@
 
 use super::{MS, turnaround};
 use crate::analyses::application::parts::{Part, Parts};
-use crate::analyses::application::waker_read::{WakerRead, name};
+use crate::analyses::application::waker_read::{WakerRead, WakerReads};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::application::tables::TurnaroundRow;
@@ -20,6 +20,7 @@ fn late() -> Vec<TurnaroundRow> {
             woken_by: Name::new(b"walsender"),
             woken_by_pid: 9,
             woken_by_ns: (end - begin) * MS,
+            woken_at_ns: end * MS,
             ..turnaround(0, (end + 1 - begin) * MS, "epoll_wait")
         }
     };
@@ -53,7 +54,9 @@ fn named(f: &Facts, rows: &[TurnaroundRow]) -> Option<WakerRead> {
     let mut sums = Parts::default();
     rows.iter().for_each(|r| sums.add(r));
     let mut parts: Vec<Part> = sums.largest();
-    name(f, &mut parts, &rows);
+    let mut f = f.clone();
+    f.turnarounds = rows.iter().map(|r| (*r).clone()).collect();
+    WakerReads::of(&f).name(&mut parts, &rows);
     parts[0].waker_read.clone()
 }
 
@@ -83,6 +86,15 @@ fn a_read_by_chance_is_none() {
     assert_eq!(named(&facts(&[2_000]), &late()[..3]), None);
     let always: Vec<i64> = (1_000..4_100).step_by(20).collect();
     assert_eq!(named(&facts(&always), &late()), None);
+    // Behind the wake-up, though before the answer.
+    let behind: Vec<TurnaroundRow> = late()
+        .into_iter()
+        .map(|r| TurnaroundRow {
+            woken_at_ns: r.woken_at_ns - MS,
+            ..r
+        })
+        .collect();
+    assert_eq!(named(&facts(&[2_000, 2_500, 4_000]), &behind), None);
     // The connection of one of these answers itself: who asks it is not who lets it go.
     let mut own = late();
     own[0].connection = ConnectionId(0);

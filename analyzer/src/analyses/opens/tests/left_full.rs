@@ -4,7 +4,7 @@ use crate::analyses::opens::left_full::given_up;
 use crate::analyses::opens::{CutOff, GivenUpFull};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
-use crate::reconstruct::tcp::states::{CLOSE_WAIT, FIN_WAIT1, FIN_WAIT2};
+use crate::reconstruct::tcp::states::{CLOSE, CLOSE_WAIT, FIN_WAIT1, FIN_WAIT2, SYN_SENT};
 use crate::reconstruct::thread::Ended;
 use crate::reconstruct::transmit::{Halt, LeftFull, Stage};
 use crate::testing::tcp::{connection, state};
@@ -50,7 +50,8 @@ fn who_reads_too_slowly_and_is_closed_upon_is_told() {
         connections: 1,
         first: 0,
         full_ns: 600 * MS,
-        behind_ns: 3_400 * MS,
+        behind_ns: Some(3_400 * MS),
+        open: false,
         by_window: true,
         reader: "board/30".into(),
     };
@@ -58,7 +59,15 @@ fn who_reads_too_slowly_and_is_closed_upon_is_told() {
     // Not acknowledged when the recording ended: for at least as long.
     let mut open = facts();
     open.tcp_states.truncate(1);
-    assert_eq!(given_up(&open, None)[0].behind_ns, 10_400 * MS);
+    let told = given_up(&open, None);
+    assert_eq!((told[0].behind_ns, told[0].open), (Some(10_400 * MS), true));
+    // A RST ended it.
+    let mut reset = facts();
+    reset.tcp_states[0].state = CLOSE;
+    assert_eq!(given_up(&reset, None)[0].behind_ns, None);
+    let mut reset = facts();
+    reset.tcp_states[1].state = CLOSE;
+    assert_eq!(given_up(&reset, None)[0].behind_ns, None);
     let mut open = facts();
     open.halts.clear();
     assert!(!given_up(&open, None)[0].by_window);
@@ -72,7 +81,20 @@ fn whatever_else_ends_a_connection_is_none() {
         assert_eq!(given_up(&f, None), []);
     };
     // The peer closed first; another process did; in no call; at once; its process ended.
-    none(&|f| f.tcp_states.insert(0, state(0, CLOSE_WAIT, 900 * MS)));
+    none(&|f| {
+        let mut left = state(0, CLOSE_WAIT, 1_300 * MS);
+        left.pid = 7;
+        f.tcp_states.insert(0, left);
+    });
+    // It never stood; it drained since; events were lost meanwhile.
+    none(&|f| f.tcp_states.insert(0, state(0, SYN_SENT, 900 * MS)));
+    none(&|f| {
+        f.halts.clear();
+        f.tcp_states[1].time_ns = 1_601 * MS;
+    });
+    none(&|f| {
+        f.gaps.push(crate::testing::rows::gap(1_100 * MS, 1_200 * MS));
+    });
     none(&|f| f.tcp_states[0].pid = 8);
     none(&|f| f.tcp_states[0].in_task = false);
     none(&|f| f.left_full[0].at_ns = 1_560 * MS);

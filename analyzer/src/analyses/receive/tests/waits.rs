@@ -18,6 +18,7 @@ fn lay(n: u32, from: i64, to: i64) -> RxRow {
     RxRow {
         start_ns: from * MS,
         connection: Some(ConnectionId(1)),
+        asleep_in: Name::new(b"recvfrom"),
         asleep_in_ns: ns,
         ..unit(n, RxEnd::Read, &[(Stage::ReaderAsleep, ns)], 0, Certain)
     }
@@ -57,6 +58,21 @@ fn a_reader_that_asks_for_each_message_is_told() {
     assert_eq!(of(&facts(7, &asks[..4]), &units), None);
     let before: Vec<(i64, i64)> = asks.iter().map(|a| (a.0 - 500, a.1)).collect();
     assert_eq!(of(&facts(7, &before), &units), None);
+    // It slept by its own wish; what it asked for had come long before it read that; its answer was there before it asked.
+    let own_wish = units.clone().map(|u| RxRow {
+        asleep_in: Name::new(b"clock_nanosleep"),
+        ..u
+    });
+    assert_eq!(of(&facts(7, &asks), &own_wish), None);
+    let mut ready = facts(7, &asks);
+    ready
+        .responses
+        .iter_mut()
+        .for_each(|r| r.ready_ns = Some(r.send_ns + MS));
+    assert_eq!(of(&ready, &units), None);
+    let mut overlap = facts(7, &asks);
+    overlap.responses.iter_mut().for_each(|r| r.overlap = true);
+    assert_eq!(of(&overlap, &units), None);
     // On the connection itself that it reads late: that is the answer.
     let mut own = facts(7, &asks);
     own.responses.iter_mut().for_each(|r| r.connection = ConnectionId(1));
@@ -69,6 +85,8 @@ fn a_process_that_a_reader_waits_for_is_told() {
     let asleep = |n: u32, (from, to): (i64, i64), by: i32| RxRow {
         asleep_in: Name::new(b"unrecorded"),
         woken_by_pid: by,
+        woken_by_ns: (to - from) * MS,
+        woken_at_ns: to * MS,
         ..lay(n, from, to)
     };
     let units = [
@@ -79,9 +97,9 @@ fn a_process_that_a_reader_waits_for_is_told() {
     let of = |f: &Facts, units: &[RxRow]| children(f, &units.iter().collect::<Vec<_>>());
     let mut f = facts(91, &[(100, 1_000)]);
     let mut second = f.responses[0].clone();
-    (second.pid, second.send_ns, second.read_ns) = (92, 5_100 * MS, 6_100 * MS);
+    (second.pid, second.send_ns, second.ready_ns) = (92, 5_100 * MS, Some(6_100 * MS));
     f.responses.push(second);
-    f.ended.leaves(1_199 * MS, 91, 16);
+    f.ended.leaves(1_201 * MS, 91, 16);
     f.ended.leaves(6_210 * MS, 92, 16);
     let told = of(&f, &units).unwrap();
     assert_eq!(
@@ -94,6 +112,24 @@ fn a_process_that_a_reader_waits_for_is_told() {
         to == "10.0.0.2:7070" && (share - 2.0 / 2.4).abs() < 1e-9,
         "{to} {share}"
     );
+    // A part of the sleep of all readers; a thread of its own; one that ended later; one alone that was short.
+    let mut other = units.to_vec();
+    other.push(RxRow {
+        pid: 8,
+        ..lay(3, (0, 9_000).0, 9_000)
+    });
+    assert_eq!(of(&f, &other), None);
+    let mut own = f.clone();
+    for pid in [7, 91, 92] {
+        own.processes.insert(pid, (7, Name::new(b"openvpn")));
+    }
+    assert_eq!(of(&own, &units), None);
+    let mut later = f.clone();
+    later.ended = Ended::told();
+    later.ended.leaves(1_300 * MS, 91, 16);
+    assert_eq!(of(&later, &units), None);
+    let one = [asleep(0, (1_100, 1_200), 91)];
+    assert_eq!(of(&f, &one), None);
     // They asked nobody for long; they did not end then; nothing tells of ends; it slept in a call; for a moment.
     let mut silent = f.clone();
     silent.responses.clear();
@@ -110,6 +146,6 @@ fn a_process_that_a_reader_waits_for_is_told() {
     });
     assert_eq!(of(&f, &call), None);
     let mut short = units;
-    short.iter_mut().for_each(|u| u.asleep_in_ns = 10 * MS);
+    short.iter_mut().for_each(|u| u.woken_by_ns = 10 * MS);
     assert_eq!(of(&f, &short), None);
 }

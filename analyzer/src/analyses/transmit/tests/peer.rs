@@ -56,6 +56,7 @@ fn the_peers_part_is_told_by_its_own_turnarounds() {
         woken_by: Name::default(),
         woken_by_pid: 0,
         woken_by_ns: 0,
+        woken_at_ns: 0,
         ran_meanwhile: crate::name::Name::default(),
         ran_meanwhile_pid: 0,
         ran_meanwhile_ns: 0,

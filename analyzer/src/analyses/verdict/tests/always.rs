@@ -246,7 +246,7 @@ fn standstills_are_told_with_their_times() {
     };
     assert_eq!(
         woken(&handed),
-        ", woken by walsender/9, which 5 of 6 times had read what came from 10.0.0.3:40000 of walreceiver/31 right before: they waited until that came, most likely (inferred)"
+        ", woken by walsender/9, which had read what came from 10.0.0.3:40000 of walreceiver/31 right before, before 5 of the 6 that it woke: they waited until that came, most likely (inferred)"
     );
     // That is what these waited for where it is most of their time.
     assert!(!names_a_hold(&stalled));
