@@ -4,7 +4,7 @@
 //! drops of a group:        ────── ARP ARP ARP ARP ARP ARP ──────
 //! entry (device, address): stale, probe │ failed, incomplete, failed │ reachable        a silence; one that never answers is nobody's address
 //! ```
-//! Needs `drops` with their protocols, `neighbours`. That the silence is for these frames is inferred from the time. Nothing is said of an entry that is made while another of its device's name and address lives: that is another namespace's.
+//! Needs `drops` with their protocols, `neighbours`. That the silence is for these frames is inferred from the time. Of an entry that is made while another of its device's name and address lives, which is another namespace's, only how many packets had to wait for such.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -34,6 +34,8 @@ pub struct Arp {
     pub frames: u64,
     /// Of neighbours that were without an answer though they have one at other times: the one that most packets waited for.
     pub silent: Option<Silent>,
+    /// Where there is none: the neighbour of several entries of one device's name (in several network namespaces) that most packets had to wait for meanwhile.
+    pub several: Option<Several>,
     /// Others like it.
     pub others: u64,
     /// Addresses whose entries failed meanwhile and that never answered.
@@ -54,6 +56,42 @@ pub struct Silent {
     pub from_ns: i64,
     /// Until then; empty: until the end.
     pub to_ns: Option<i64>,
+}
+
+/// A neighbour of which several entries of one device's name were not resolved.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Several {
+    /// Its address.
+    pub address: String,
+    /// The device of its entries.
+    pub dev: String,
+    /// Packets that had to wait for it.
+    pub packets: u64,
+}
+
+/// Packets that had to wait for entries that are one of several of their device's name and address.
+fn several(facts: &Facts, entries: &BTreeMap<(IpAddr, Name), Entry>, (from, to): (i64, i64)) -> Option<Several> {
+    let mut waited: BTreeMap<(IpAddr, Name), u64> = BTreeMap::new();
+    for r in facts
+        .neighbours
+        .iter()
+        .filter(|r| r.event == ASKED && (from..=to).contains(&r.time_ns))
+    {
+        let unresolved = r
+            .after
+            .or(r.before)
+            .is_some_and(|h| h.valid().is_none() && h.state & UNRESOLVED != 0);
+        let key = (r.address, r.dev);
+        if unresolved && entries.get(&key).is_some_and(|e| e.twice) {
+            *waited.entry(key).or_default() += 1;
+        }
+    }
+    let ((address, dev), packets) = waited.into_iter().max_by_key(|(k, n)| (*n, std::cmp::Reverse(*k)))?;
+    Some(Several {
+        address: address.to_string(),
+        dev: dev.text().into_owned(),
+        packets,
+    })
 }
 
 /// What the rows of an entry tell.
@@ -99,6 +137,11 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
     for r in facts.neighbours.iter().filter(|r| r.address.is_ipv4()) {
         entries.entry((r.address, r.dev)).or_default().row(r);
     }
+    let of_several = several(
+        facts,
+        &entries,
+        (first.saturating_sub(BEFORE_NS), last.saturating_add(BEFORE_NS)),
+    );
     let start = facts.capture.start_ns.unwrap_or(0);
     let meanwhile = |(from, to, _): &Spell| {
         let until = to.unwrap_or(i64::MAX);
@@ -128,7 +171,8 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
                 nobody_there += one * u64::from(rows.iter().any(|r| r.dev == dev));
             }
             true => {
-                let Some(most) = of.max_by_key(|s| s.2) else {
+                // Nobody waited for what is only probed.
+                let Some(most) = of.max_by_key(|s| s.2).filter(|s| s.2 > 0) else {
                     continue;
                 };
                 let told = Silent {
@@ -148,9 +192,11 @@ pub(super) fn arp(facts: &Facts, rows: &[&DropRow]) -> Option<Arp> {
     }
     let others = (silent.len() as u64).saturating_sub(1);
     silent.sort_by_key(|s| std::cmp::Reverse(s.0));
+    let silent = silent.into_iter().next().map(|s| s.1);
     Some(Arp {
         frames: times.len() as u64,
-        silent: silent.into_iter().next().map(|s| s.1),
+        several: of_several.filter(|_| silent.is_none()),
+        silent,
         others,
         nobody,
         left_behind: left,

@@ -60,7 +60,7 @@ mod untranslated;
 mod whose;
 
 pub use answered::{Answered, Passes, Redirected};
-pub use arp::{Arp, Silent};
+pub use arp::{Arp, Several, Silent};
 pub use cut::Cut;
 pub use damaged::Damaged;
 pub use ends::{Addresses, Ends, Pairs};

@@ -113,11 +113,21 @@ fn read_late(lines: &mut [Line], of: &Of<'_>) {
             "" => String::new(),
             name => format!(" ({name})"),
         };
-        line.headline.push_str(&format!(
+        let says = format!(
             "; {} slept for up to {} before it read, until another process{named} ended (see the receive path; that these waited for it is inferred)",
             children.task,
             sentences::duration(children.longest_ns)
-        ));
+        );
+        // Behind what is said of where they came.
+        let came = line
+            .headline
+            .find(&format!("came to a socket of {} on this host", children.task));
+        let end = came.and_then(|at| Some(at + line.headline.get(at..)?.find("; ")?));
+        match (came, end) {
+            (Some(_), Some(end)) => line.headline.insert_str(end, &says),
+            (Some(_), None) => line.headline.push_str(&says),
+            (None, _) => {}
+        }
     }
 }
 

@@ -196,7 +196,9 @@ fn noise(d: &Drops) -> impl Fn(&Group) -> bool {
     // Where somebody waited for one port of a bridge, those of its other ports are of the same kind.
     let ports = d.lost_groups().filter(|g| g.reason == STP).all(new_port);
     move |g| {
-        let nobodys = asked_for(g)
+        // Behind a port that does not forward it is that neighbour that somebody waited for.
+        let asked_for = asked_for(g) && (ports || g.reason != UNRESOLVED);
+        let nobodys = asked_for
             || beside_work(g)
             || strangers(g)
             || refused_strangers(g)

@@ -56,7 +56,11 @@ pub(super) fn merged<'g>(groups: impl Iterator<Item = &'g Group>) -> Vec<Group> 
                 a.arp = match (a.arp.take(), &g.arp) {
                     (Some(one), Some(other)) => {
                         let frames = one.frames.saturating_add(other.frames);
-                        let told = if one.silent.is_some() { one } else { other.clone() };
+                        let told = if one.silent.is_some() || other.silent.is_none() && one.several.is_some() {
+                            one
+                        } else {
+                            other.clone()
+                        };
                         Some(Arp { frames, ..told })
                     }
                     (one, other) => one.or_else(|| other.clone()),

@@ -209,6 +209,14 @@ fn arp(g: &Group, a: &Arp) -> String {
         true => "all ARP".to_owned(),
         false => format!("{} ARP", a.frames),
     };
+    if let (None, Some(s)) = (&a.silent, &a.several) {
+        return format!(
+            "{which}: meanwhile {} had to wait for the neighbour {} on {}, which several network namespaces have (that these frames are the cause is inferred)",
+            counted(s.packets, "packet", "packets"),
+            s.address,
+            s.dev
+        );
+    }
     let Some(s) = &a.silent else { return which };
     let others = match a.others {
         0 => String::new(),

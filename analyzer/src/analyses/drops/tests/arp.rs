@@ -77,6 +77,7 @@ fn who_was_not_resolved_meanwhile_is_told() {
         left_behind: 0,
         frames: 7,
         silent: Some(silent),
+        several: None,
         others: 1,
         nobody: 1,
     };
@@ -88,6 +89,35 @@ fn who_was_not_resolved_meanwhile_is_told() {
         .unwrap();
     let says = "all ARP: the neighbour 10.30.2.53 and 1 other on srv, which answers at other times, was not resolved from 5.000 s to 9.000 s (that these frames are the cause is inferred); 1 address asked for never answered";
     assert!(line.sentence.contains(says) && line.names_cause, "{}", line.sentence);
+}
+
+/// Two network namespaces have a device of one name and an entry of one address: packets waited for it; which of them, and whether it answers, nothing tells.
+#[test]
+fn entries_of_several_namespaces_have_what_waited_for_them() {
+    let mut f = facts(0x806);
+    f.neighbours
+        .retain(|n| n.address == std::net::IpAddr::from([10, 30, 2, 53]));
+    for at in [S / 2, S] {
+        let mut made = entry(53, at, "create", REACHABLE);
+        made.before = None;
+        f.neighbours.push(made);
+    }
+    f.neighbours.sort_by_key(|n| n.time_ns);
+    let told = found(&f).unwrap();
+    let several = crate::analyses::drops::Several {
+        address: "10.30.2.53".into(),
+        dev: "srv".into(),
+        packets: 20,
+    };
+    assert_eq!((told.silent, told.several), (None, Some(several)));
+    let lines = crate::analyses::answer(&f).verdict;
+    let line = lines.into_iter().find(|l| l.subject == "drops").unwrap();
+    let says = "all ARP: meanwhile 20 packets had to wait for the neighbour 10.30.2.53 on srv, which several network namespaces have (that these frames are the cause is inferred)";
+    assert!(line.sentence.contains(says), "{}", line.sentence);
+    // Nobody waits for one that is only probed.
+    let mut probed = facts(0x806);
+    probed.neighbours.retain(|n| n.event != "event_send_done");
+    assert_eq!(found(&probed).unwrap().silent, None);
 }
 
 #[test]

@@ -262,9 +262,14 @@ fn questions_read_late_have_why_their_reader_slept() {
             receive: Some(&receive),
             ..of(&answers, drops)
         };
-        let lines = follows(answers.verdict.clone(), &of);
+        let mut lines = answers.verdict.clone();
+        let line = lines.iter_mut().find(|l| l.subject == "datagrams").unwrap();
+        line.headline =
+            "3 had no answer; they came to a socket of openvpn/7 on this host and were read; they then asked again"
+                .into();
+        let lines = follows(lines, &of);
         let line = lines.into_iter().find(|l| l.subject == "datagrams").unwrap();
-        line.headline.contains("; openvpn/7 slept for up to 1.271 s before it read, until another process (login.py) ended (see the receive path;")
+        line.headline.contains("and were read; openvpn/7 slept for up to 1.271 s before it read, until another process (login.py) ended (see the receive path; that these waited for it is inferred); they then asked again")
     };
     assert!(says(&udp));
     udp.in_vain[0].unread = 3;
