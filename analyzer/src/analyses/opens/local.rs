@@ -39,7 +39,7 @@ pub struct FullQueue {
     pub denied: u64,
     /// Others that took 100 ms or longer.
     pub waited: u64,
-    /// The longest of the others.
+    /// The longest that succeeded, or was ended by a signal or its own time-out.
     pub longest_ns: i64,
 }
 

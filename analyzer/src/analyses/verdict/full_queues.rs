@@ -16,7 +16,7 @@ fn words(q: &FullQueue) -> String {
     let calls = |n| of_all(n, q.calls, "call of connect", "calls of connect");
     let waited = || {
         format!(
-            "{} took 100 ms or longer, max {}: they waited for room in that queue, or for a CPU (inferred)",
+            "{} took 100 ms or longer, max {}: for room in an accept queue, or for a CPU (inferred)",
             counted(q.waited, "other", "others"),
             duration(q.longest_ns)
         )

@@ -51,7 +51,7 @@ pub struct LocalConnects {
     pub denied: u64,
     /// Others that took 100 ms or longer and succeeded, or ended by a signal or the socket's own time-out: they waited for room in the queue, or for a CPU.
     pub waited: u64,
-    /// The longest of these others.
+    /// The longest that succeeded, or ended so.
     pub longest_ns: i64,
     /// When the last returned.
     pub last_ns: i64,
@@ -132,7 +132,7 @@ impl Local {
 /// The view `unix_connects`.
 pub static UNIX_CONNECTS: TableDef<LocalConnects> = TableDef {
     name: "unix_connects",
-    meaning: "one row per thread of which a call of connect to a socket file of the host (AF_UNIX) failed or took 100 ms or longer; which file no event tells",
+    meaning: "one row per thread of which a call of connect to a socket file of the host (AF_UNIX) met a full queue, was refused or denied, or took 100 ms or longer; which file no event tells",
     columns: &[
         col!("task", "", Str, "task that called connect", |r, _| Cell::name(&r.task)),
         col!("pid", "id", I64, "its thread id", |r, _| Cell::thread(r.pid)),
@@ -172,7 +172,7 @@ pub static UNIX_CONNECTS: TableDef<LocalConnects> = TableDef {
             "longest_ns",
             "ns",
             I64,
-            "the longest that was not refused or full",
+            "the longest that succeeded, or was ended by a signal or its own time-out",
             |r, _| { Cell::I64(r.longest_ns) }
         ),
         col!("last_ns", "ns", I64, "when the last call returned", |r, _| Cell::I64(

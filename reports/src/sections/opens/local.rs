@@ -35,7 +35,7 @@ pub fn block(of: &[FullQueue]) -> Option<Block> {
         ],
         rows: of.iter().map(row).collect(),
         note: Some(
-            "Queue full: EAGAIN at once. Waited: 100 ms or longer, for room or for a CPU. Longest: of those that were not refused. No packet and no drop tells of these, and no event which file it was. By thread: netmortem show unix_connects INPUT".into(),
+            "Queue full: EAGAIN at once. Waited: 100 ms or longer, for room or for a CPU. Longest: of those that succeeded, or were ended by a signal or their own time-out. No packet and no drop tells of these, and no event which file it was. By thread: netmortem show unix_connects INPUT".into(),
         ),
     };
     (!of.is_empty()).then(|| Block::Table(table))
