@@ -38,5 +38,5 @@ pub fn block(of: &[FullQueue]) -> Option<Block> {
             "Queue full: EAGAIN at once. Waited: 100 ms or longer, for room or for a CPU. Longest: of those that succeeded, or were ended by a signal or their own time-out. No packet and no drop tells of these, and no event which file it was. By thread: netmortem show unix_connects INPUT".into(),
         ),
     };
-    (!of.is_empty()).then(|| Block::Table(table))
+    (!of.is_empty()).then_some(Block::Table(table))
 }

@@ -55,7 +55,7 @@ fn who_reads_too_slowly_and_is_closed_upon_is_told() {
         by_window: true,
         reader: "board/30".into(),
     };
-    assert_eq!(given_up(&facts(), None), [expect.clone()]);
+    assert_eq!(given_up(&facts(), None), [expect]);
     // Not acknowledged when the recording ended: for at least as long.
     let mut open = facts();
     open.tcp_states.truncate(1);
