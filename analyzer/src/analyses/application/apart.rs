@@ -125,6 +125,15 @@ fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) ->
     })
 }
 
+/// The one client's address that these are to, where all others of the server's answers are to others.
+pub(super) fn one_client(facts: &Facts, rows: &[Answer<'_>], all: &[Answer<'_>]) -> Option<String> {
+    let client = |a: &Answer<'_>| facts.connections.get(a.1.connection.0 as usize).and_then(|c| c.saddr);
+    let one = client(rows.first()?)?;
+    let theirs = |of: &[Answer<'_>]| of.iter().filter(|a| client(a) == Some(one)).count();
+    let alone = rows.len() > 1 && theirs(rows) == rows.len() && theirs(all) == rows.len() && all.len() > rows.len();
+    alone.then(|| one.to_string())
+}
+
 /// Takes the answers of such clients out of `rows`.
 pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answer<'f>>) -> Vec<Apart> {
     let client = |a: &Answer<'_>| facts.connections.get(a.1.connection.0 as usize).and_then(|c| c.saddr);

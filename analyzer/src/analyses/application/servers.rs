@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::apart::{Apart, apart};
+use super::apart::{Apart, apart, one_client};
 use super::cut::{least_of_slow, with_most};
 use super::fresh::fresh;
 use super::kept::{Kept, kept};
@@ -78,7 +78,7 @@ pub struct Server {
 }
 
 /// Slow answers of a server with most of their time in one place.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Slow {
     /// `server`, `there`, `back`, `rest` (after the first byte); `unknown`: the server is not in the recording, or its part is not known.
     pub at: &'static str,
@@ -126,6 +126,9 @@ pub struct Slow {
     /// Of `unknown`: those that are among the first on new connections, and all that are.
     #[serde(skip)]
     pub fresh: Option<(u64, u64)>,
+    /// The one client's address that all of them are to, where it had no others from there, and other clients had.
+    #[serde(skip)]
+    pub client: Option<String>,
     /// When they became much slower, where they were there all along.
     #[serde(skip)]
     pub shift: Option<Shift>,
@@ -229,6 +232,7 @@ fn of_server<'f>(
                 over_ns: over(&rows),
                 shift,
                 times,
+                client: one_client(facts, &rows, every),
                 ..class(facts, waits, at, &rows)
             }
         })
@@ -325,6 +329,7 @@ fn class(facts: &Facts, waits: &Waits<'_>, at: &'static str, rows: &[Answer<'_>]
         acked: 0,
         acked_max_ns: None,
         fresh: None,
+        client: None,
         shift: None,
         times: vec![],
     };

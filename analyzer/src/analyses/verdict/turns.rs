@@ -135,6 +135,14 @@ pub(super) fn place(s: &Slow) -> String {
     }
 }
 
+/// `, all to 10.0.0.60, which had no others from there`
+fn to_one(of: &Slow) -> String {
+    let one = of.client.as_ref();
+    one.map_or_else(String::new, |to| {
+        format!(", all to {to}, which had no others from there")
+    })
+}
+
 /// Of all the time of these answers.
 fn share_of(ns: i64, s: &Slow) -> f64 {
     ns as f64 / (s.p50_ns.max(1) as f64 * s.n.max(1) as f64)
@@ -181,12 +189,13 @@ pub(super) fn most_of_it(a: &Application) -> Option<String> {
             when(first),
         ),
         false => format!(
-            "{} of {} answers from {} took {p50}{}{all}{}",
+            "{} of {} answers from {} took {p50}{}{all}{}{}",
             first.n,
             s.response.n,
             s.server,
             duration(first.p50_ns),
             when(first),
+            to_one(first),
         ),
     };
     // Answers that were on their way came to nobody either.

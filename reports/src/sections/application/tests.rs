@@ -116,20 +116,7 @@ fn servers_and_threads_have_tables() {
         share: 0.999,
         parts: connection(Role::Server, true).parts,
         task: Default::default(),
-        behind: None,
-        waited: None,
-        held: None,
-        place: None,
-        acked: 0,
-        acked_max_ns: None,
-        fresh: None,
-        released: None,
-        for_work: None,
-        metered: None,
-        opening: None,
-        kept: None,
-        shift: None,
-        times: vec![],
+        ..Slow::default()
     };
     answers.application = Outcome::Findings(Application {
         servers: vec![Server {

@@ -127,3 +127,15 @@ fn a_few_answers_that_take_seconds_at_rest_are_told_apart() {
     assert_eq!(of(&|n| (0, if n == 2 { 9_000 } else { 1_500 }, 0), "epoll_wait").1, 405);
     assert_eq!(of(&|_| (750, 2, 750), "epoll_wait").1, 405);
 }
+
+/// The slow ones of one client that has no quick ones are its alone, though what they waited for is not known; not where it has quick ones too.
+#[test]
+fn slow_answers_of_one_client_say_so() {
+    let slow = |far: &dyn Fn(i64) -> (i64, i64, i64)| {
+        let s = server_of(80, far, crate::reconstruct::thread::UNRECORDED, 300);
+        s.slow.first().map(|s| (s.n, s.client.clone()))
+    };
+    let polls = |n: i64| (0, 1_500 + 300 * (n % 3), 0);
+    assert_eq!(slow(&polls), Some((5, Some("10.0.0.2".into()))));
+    assert_eq!(slow(&|n| (0, if n == 2 { 2 } else { 1_500 }, 0)), Some((4, None)));
+}

@@ -1,7 +1,7 @@
 //! Servers all of whose answers take long, and times in which one answers nobody.
 
 use super::requests::{MS, answered, awaited, mostly_fast};
-use super::turns::{part, server, slow};
+use super::turns::{both, part, server, slow};
 use crate::analyses::application::{Application, Part, Server, Slow, Stood, Waited, WakerHeld, WakerRead};
 use crate::analyses::verdict::Tone;
 use crate::analyses::verdict::always::all_at_once;
@@ -286,4 +286,26 @@ fn standstills_are_told_with_their_times() {
     assert!(of(&two, 0.9).ends_with("8 requests waited"));
     assert!(of(&two[..1], 0.9).ends_with("; it answered nobody for 1.119 s at 1.231 s, while up to 8 requests waited"));
     assert!(!of(&[], 0.2).contains("nobody"));
+}
+
+#[test]
+fn the_one_client_of_slow_answers_is_named() {
+    let of = |client: Option<&str>| {
+        let stalled = Slow {
+            client: client.map(str::to_owned),
+            ..slow("server", 3, 300 * MS)
+        };
+        let quick = server("10.0.0.8:8080", mostly_fast(), vec![], 0);
+        headline(&both(vec![
+            server("10.9.2.2:6379", mostly_fast(), vec![stalled], 3 * 300 * MS),
+            quick,
+        ]))
+    };
+    let says = "3 of 200 answers from 10.9.2.2:6379 took p50 300.00 ms (overall p50 130.0 µs)";
+    assert!(of(None).starts_with(&format!("{says}, ")), "{}", of(None));
+    let told = of(Some("10.9.1.9"));
+    assert!(
+        told.starts_with(&format!("{says}, all to 10.9.1.9, which had no others from there, ")),
+        "{told}"
+    );
 }

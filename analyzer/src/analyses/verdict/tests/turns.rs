@@ -35,20 +35,7 @@ pub(super) fn slow(at: &'static str, n: u64, ns: i64) -> Slow {
         share: 0.999,
         parts: vec![part("asleep_in", Some("recvfrom"), n as i64 * ns, 0.99)],
         task: ("python3/7".into(), 1.0),
-        behind: None,
-        waited: None,
-        held: None,
-        place: None,
-        acked: 0,
-        acked_max_ns: None,
-        fresh: None,
-        released: None,
-        for_work: None,
-        metered: None,
-        opening: None,
-        kept: None,
-        shift: None,
-        times: vec![],
+        ..Slow::default()
     }
 }
 
