@@ -53,3 +53,6 @@ pub use run::reconstruct;
 
 /// Ethertype of ARP: a request that is sent from inside a send call is not its payload (include/uapi/linux/if_ether.h).
 pub(crate) const ETH_P_ARP: u16 = 0x0806;
+/// Ethertypes of IPv4 and IPv6.
+pub(crate) const ETH_P_IP: u16 = 0x0800;
+pub(crate) const ETH_P_IPV6: u16 = 0x86dd;

@@ -125,21 +125,24 @@ fn one(facts: &Facts, waits: &Waits<'_>, client: IpAddr, rows: &[Answer<'_>]) ->
     })
 }
 
+/// Who asked for it.
+fn client(facts: &Facts, a: &Answer<'_>) -> Option<IpAddr> {
+    facts.connections.get(a.1.connection.0 as usize)?.saddr
+}
+
 /// The one client's address that these are to, where all others of the server's answers are to others.
 pub(super) fn one_client(facts: &Facts, rows: &[Answer<'_>], all: &[Answer<'_>]) -> Option<String> {
-    let client = |a: &Answer<'_>| facts.connections.get(a.1.connection.0 as usize).and_then(|c| c.saddr);
-    let one = client(rows.first()?)?;
-    let theirs = |of: &[Answer<'_>]| of.iter().filter(|a| client(a) == Some(one)).count();
+    let one = client(facts, rows.first()?)?;
+    let theirs = |of: &[Answer<'_>]| of.iter().filter(|a| client(facts, a) == Some(one)).count();
     let alone = rows.len() > 1 && theirs(rows) == rows.len() && theirs(all) == rows.len() && all.len() > rows.len();
     alone.then(|| one.to_string())
 }
 
 /// Takes the answers of such clients out of `rows`.
 pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answer<'f>>) -> Vec<Apart> {
-    let client = |a: &Answer<'_>| facts.connections.get(a.1.connection.0 as usize).and_then(|c| c.saddr);
     let mut by: BTreeMap<IpAddr, Vec<Answer<'f>>> = BTreeMap::new();
     for row in rows.iter() {
-        if let Some(of) = client(row) {
+        if let Some(of) = client(facts, row) {
             by.entry(of).or_default().push(*row);
         }
     }
@@ -149,17 +152,20 @@ pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answ
     let mut found: Vec<(IpAddr, Apart)> = vec![];
     let mut taken = 0usize;
     // Those that take longest first: of what is left each may stand out again. A few answers tell nothing of their client, nor of others.
-    while let Some((_, client, of)) = left.pop() {
-        let few = of.len() < LEAST;
-        if of.len() < FEW || few && !stands_far_apart(&of, &left) {
+    while let Some((_, whose, of)) = left.pop() {
+        if of.len() < FEW {
             continue;
         }
+        let few = of.len() < LEAST;
         let others: Vec<Answer<'f>> = left.iter().flat_map(|l| l.2.iter().copied()).collect();
+        if few && !stands_far_apart(&of, &others) {
+            continue;
+        }
         taken += of.len();
         if taken as f64 > PART * rows.len() as f64 || !few && !stands_apart(&of, &others) {
             break;
         }
-        let one = match one(facts, waits, client, &of) {
+        let one = match one(facts, waits, whose, &of) {
             Some(one) if !few || at_rest(&one) => one,
             // A few tell nothing of their client else.
             _ if few => {
@@ -168,9 +174,9 @@ pub(super) fn apart<'f>(facts: &'f Facts, waits: &Waits<'_>, rows: &mut Vec<Answ
             }
             _ => break,
         };
-        found.push((client, one));
+        found.push((whose, one));
     }
-    rows.retain(|row| !found.iter().any(|(of, _)| client(row) == Some(*of)));
+    rows.retain(|row| !found.iter().any(|(of, _)| client(facts, row) == Some(*of)));
     found.into_iter().map(|f| f.1).collect()
 }
 
@@ -185,13 +191,12 @@ fn at_rest(a: &Apart) -> bool {
 }
 
 /// All of it take seconds, each far longer than what others' take, all through the time in which the server answered.
-fn stands_far_apart(of: &[Answer<'_>], left: &[(i64, IpAddr, Vec<Answer<'_>>)]) -> bool {
-    let others: Vec<Answer<'_>> = left.iter().flat_map(|l| l.2.iter().copied()).collect();
+fn stands_far_apart(of: &[Answer<'_>], others: &[Answer<'_>]) -> bool {
     let least = of.iter().map(|r| r.0).min().unwrap_or(0);
     let most = of.iter().map(|r| r.0).max().unwrap_or(0);
     let usual = nearest_rank(&mut others.iter().map(|r| r.0).collect::<Vec<_>>(), 50).unwrap_or(i64::MAX);
     let long = least >= REST_NS && least >= usual.saturating_mul(FAR) && most as f64 <= REST_ALIKE * least as f64;
-    long && others.len() >= OTHERS && all_through(of, &others)
+    long && others.len() >= OTHERS && all_through(of, others)
 }
 
 /// They are spread over the time in which others' are.

@@ -333,6 +333,13 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
     Outcome::Findings(out)
 }
 
+/// Who has a connection, such as the other end of one; empty: it is not in the recording, or not known.
+pub(crate) fn who_has(facts: &Facts, connection: Option<crate::facts::ConnectionId>) -> String {
+    let of = connection.and_then(|c| facts.connections.get(c.0 as usize));
+    of.filter(|c| c.pid > 0)
+        .map_or_else(String::new, |c| task(&c.task, c.pid))
+}
+
 pub(crate) fn task(name: &crate::Name, pid: i32) -> String {
     match (name.is_empty(), pid) {
         (true, 0) => String::new(),

@@ -36,6 +36,17 @@ impl Spans {
         let last = last.and_then(|i| self.of.get(i));
         last.map_or(0, |s| s.2.saturating_add(s.1.min(at).saturating_sub(s.0)))
     }
+    /// ns of all of it.
+    pub(crate) fn sum(&self) -> i64 {
+        self.of
+            .last()
+            .map_or(0, |s| s.2.saturating_add(s.1.saturating_sub(s.0)))
+    }
+    /// ns of both.
+    pub(crate) fn common(&self, other: &Spans) -> i64 {
+        let each = other.each().map(|(from, to)| self.within(from, to));
+        each.fold(0, i64::saturating_add)
+    }
     /// ns of it in `[from, to)`.
     pub(crate) fn within(&self, from: i64, to: i64) -> i64 {
         self.until(to.max(from)).saturating_sub(self.until(from))

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::parts::Part;
 use super::spans::Spans;
-use super::task;
+use super::{task, who_has};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::application::tables::TurnaroundRow;
 
@@ -98,9 +98,7 @@ impl WakerReads<'_> {
             reads.entry(*c).or_default().push(*at);
         }
         let stood = Spans::of(late.iter().map(|r| (r.start_ns(), r.send_ns)).collect());
-        let whole: i64 = stood
-            .each()
-            .fold(0, |ns, (a, b)| ns.saturating_add(b.saturating_sub(a)));
+        let whole = stood.sum();
         let of = |(c, mut at): (ConnectionId, Vec<i64>)| {
             at.sort_unstable();
             // Before the thread was woken, not only before its answer.
@@ -115,9 +113,7 @@ impl WakerReads<'_> {
             let hits: Vec<i64> = late.iter().filter_map(|r| soon(&r)).collect();
             let times: BTreeSet<i64> = hits.iter().copied().collect();
             let windows = Spans::of(at.iter().map(|t| (*t, t.saturating_add(SOON_NS))).collect());
-            let within = stood
-                .each()
-                .fold(0i64, |ns, (a, b)| ns.saturating_add(windows.within(a, b)));
+            let within = windows.common(&stood);
             let chance = within as f64 / whole.max(1) as f64;
             let told = hits.len() as f64 >= NEARLY_ALL * late.len() as f64 && times.len() >= TIMES && chance <= BESIDE;
             told.then_some((hits.len() as u64, c))
@@ -128,17 +124,10 @@ impl WakerReads<'_> {
             .max_by_key(|(n, c)| (*n, std::cmp::Reverse(*c)))?;
         let row = facts.connections.get(c.0 as usize)?;
         Some(WakerRead {
-            from: std::net::SocketAddr::new(row.daddr?, row.dport).to_string(),
-            by: sender(facts, row.peer),
+            from: row.remote()?.to_string(),
+            by: who_has(facts, row.peer),
             n,
             of: late.len() as u64,
         })
     }
-}
-
-/// Who has the other end, where it is in the recording.
-fn sender(facts: &Facts, peer: Option<ConnectionId>) -> String {
-    let of = peer.and_then(|p| facts.connections.get(p.0 as usize));
-    of.filter(|c| c.pid > 0)
-        .map_or_else(String::new, |c| task(&c.task, c.pid))
 }

@@ -15,6 +15,7 @@ use super::{
     repairs, rerouted, same_mac, sizes, steady, text, unmapped, unresolved, untranslated, whose,
 };
 use crate::facts::{ConnectionId, Facts};
+use crate::reconstruct::ETH_P_IP;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::drops::{CHECKSUM, in_words};
 use crate::reconstruct::whose::{Carries, Whose};
@@ -82,9 +83,6 @@ pub(super) fn described(facts: &Facts, groups: &mut [Group]) {
     }
 }
 
-/// ETH_P_IP.
-const IPV4: u16 = 0x0800;
-
 impl Described<'_> {
     /// Nobody is known to miss it, of a group with this reason.
     fn nobodys(&self, group: &Group) -> Option<fn(&Asides, &DropRow) -> bool> {
@@ -140,7 +138,7 @@ impl Described<'_> {
         // Where events were lost what is missing makes bursts of its own.
         let told = rows.iter().filter(|_| facts.gaps.is_empty());
         group.times = told.map(|r| r.time_ns.saturating_sub(start)).collect();
-        group.ipv4 = rows.iter().filter(|r| r.protocol == IPV4).count() as u64;
+        group.ipv4 = rows.iter().filter(|r| r.protocol == ETH_P_IP).count() as u64;
         group.ends = ends::ends(&rows);
         group.answered = answered::answered(&rows);
         group.redirected = answered::redirected(facts, &rows);

@@ -15,6 +15,7 @@ use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
 use crate::reconstruct::drops::NOT_FORWARDED;
 use crate::reconstruct::drops::tables::DropRow;
+use crate::reconstruct::{ETH_P_IP, ETH_P_IPV6};
 use crate::routes::Flap;
 use crate::settings::changed::{Change, FORWARD};
 
@@ -24,9 +25,6 @@ const UNREACHABLE: [&str; 3] = ["IP_OUTNOROUTES", "IP_INNOROUTES", "IP_INADDRERR
 const FRAMES: usize = 64;
 /// BR_STATE_BLOCKING.
 const BLOCKING: u64 = 4;
-/// ETH_P_IP, ETH_P_IPV6.
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
 /// Beginnings of names of functions of one family.
 const OF_V4: [&str; 4] = ["ip_", "inet_", "tcp_v4_", "udp_"];
 const OF_V6: [&str; 5] = ["ip6_", "ipv6_", "inet6_", "tcp_v6_", "udpv6_"];
@@ -171,8 +169,8 @@ fn lost_port(facts: &Facts, rows: &[&DropRow]) -> Option<String> {
 /// Whether a packet is IPv6; `None`: nothing tells. One that has no route may have no protocol yet: then the function that freed it tells.
 fn v6(facts: &Facts, d: &DropRow) -> Option<bool> {
     match d.protocol {
-        IPV6 => Some(true),
-        IPV4 => Some(false),
+        ETH_P_IPV6 => Some(true),
+        ETH_P_IP => Some(false),
         _ => {
             let name = facts.names.locations.get(&d.location)?.trim_start_matches('_');
             let is = |all: &[&str]| all.iter().any(|of| name.starts_with(of));

@@ -9,12 +9,11 @@
 use rustc_hash::FxHashMap;
 
 use crate::facts::{Facts, SkbId};
+use crate::reconstruct::ETH_P_IP;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::reconstruct::skb::tables::{SkbClass, SkbRow};
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
-/// ETH_P_IP.
-const IPV4: u16 = 0x800;
 /// Lengths without and with an Ethernet header.
 const LENGTHS: [u32; 4] = [32, 36, 46, 50];
 /// Shortest packet in an Ethernet frame that came over a wire: shorter ones are padded to it.
@@ -33,7 +32,7 @@ pub(super) fn membership(facts: &Facts, rows: &[&DropRow]) -> Option<u64> {
             s.bytes
                 .is_some_and(|n| LENGTHS.contains(&n) && (n < PADDED || s.class != SkbClass::Rx))
         };
-        d.protocol == IPV4 && d.owner.is_none() && skb.is_some_and(fits)
+        d.protocol == ETH_P_IP && d.owner.is_none() && skb.is_some_and(fits)
     };
     let rows: Vec<&&DropRow> = rows.iter().filter(of_size).collect();
     if (rows.len() as u64) < FEWEST {

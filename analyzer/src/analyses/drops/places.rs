@@ -11,12 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Facts, SkbId};
 use crate::name::Name;
+use crate::reconstruct::ETH_P_IPV6;
 use crate::reconstruct::drops::tables::DropRow;
 use crate::snapshots::devices::From;
 use crate::snapshots::field;
-
-/// ETH_P_IPV6.
-const IPV6: u16 = 0x86dd;
 
 /// A step of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +161,6 @@ pub(super) fn host(facts: &Facts, dev: &str, rows: &[&DropRow]) -> Option<String
     let mut at = rows.iter().map(|r| places.last(facts, r.skb_id?));
     let first = at.next()??;
     let one = first.dev.text() == dev && at.all(|p| p == Some(first));
-    let v6 = rows.first().map(|r| r.protocol == IPV6);
+    let v6 = rows.first().map(|r| r.protocol == ETH_P_IPV6);
     address(facts, first, v6).filter(|_| one).map(|a| a.to_string())
 }

@@ -109,7 +109,7 @@ pub(super) fn cut_off(facts: &Facts) -> Option<CutOff> {
     let (closes, lost, timers) = (closes(facts), Lost::of(&facts.gaps), timers(facts));
     let key = |row: &ConnectionRow| {
         let serves = row.role().0 == Role::Server;
-        Some(((row.saddr?, row.sport), row.daddr?)).filter(|_| serves)
+        Some(((row.local()?.ip(), row.sport), row.remote()?.ip())).filter(|_| serves)
     };
     let mut pairs: BTreeMap<(End, IpAddr), Pair<'_>> = BTreeMap::new();
     for row in &facts.connections {

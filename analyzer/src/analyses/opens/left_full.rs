@@ -15,8 +15,8 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::{CutOff, end};
-use crate::analyses::application::task;
+use super::CutOff;
+use crate::analyses::application::{task, who_has};
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::tcp::states::{
@@ -54,7 +54,7 @@ pub struct GivenUpFull {
     /// From the last send, which was refused, to the close, median, ns.
     pub full_ns: i64,
     /// From the close until what had been sent was acknowledged, the longest, ns; of one that was not when the recording ended, at least; `None`: of all of them that was
-    /// thrown away (a RST).
+    /// thrown away (a RST), or, where `open`, is not known for lost events.
     pub behind_ns: Option<i64>,
     /// Of one of them that was not so when the recording ended.
     pub open: bool,
@@ -91,7 +91,7 @@ pub(super) fn given_up(facts: &Facts, cut_off: Option<&CutOff>) -> Vec<GivenUpFu
     let mut by: BTreeMap<(String, IpAddr), Vec<One>> = BTreeMap::new();
     for left in &facts.left_full {
         let row = facts.connections.get(left.connection.0 as usize);
-        let ends = row.and_then(|c| Some((end(Some((c.saddr?, c.sport))), c.daddr?)));
+        let ends = row.and_then(|c| Some((c.local()?.to_string(), c.remote()?.ip())));
         let one = states.get(&left.connection).and_then(|of| one(facts, &lost, *left, of));
         if let (Some(ends), Some(one)) = (ends, one) {
             by.entry(ends).or_default().push(one);
@@ -130,7 +130,8 @@ fn one(facts: &Facts, lost: &Lost, left: LeftFull, states: &[&StateRow]) -> Opti
     let end = facts.capture.end_ns.unwrap_or(closed).max(closed);
     let (acked, open) = match (close.state, next.map(|s| (s.state, s.time_ns))) {
         (FIN_WAIT1, Some((FIN_WAIT2 | TIME_WAIT, at))) => (Some(at), false),
-        (FIN_WAIT1, None) => (Some(end), true),
+        // What was lost may have told of it.
+        (FIN_WAIT1, None) => (Some(end).filter(|end| !lost.within(closed, *end)), true),
         _ => (None, false),
     };
     let halts = facts.halts.get(&left.connection);
@@ -161,21 +162,18 @@ fn one(facts: &Facts, lost: &Lost, left: LeftFull, states: &[&StateRow]) -> Opti
 fn group(facts: &Facts, at: String, of: &[One]) -> Option<GivenUpFull> {
     let first = of.iter().min_by_key(|o| o.closed)?;
     let row = facts.connections.get(first.left.connection.0 as usize)?;
-    let peer = row.peer.and_then(|p| facts.connections.get(p.0 as usize));
     let mut full: Vec<i64> = of.iter().map(|o| o.closed.saturating_sub(o.left.at_ns)).collect();
     let windows = of.iter().filter(|o| o.by_window).count();
     Some(GivenUpFull {
         at,
         task: task(&row.task, row.pid),
-        peer: end(row.daddr.map(|a| (a, row.dport))),
+        peer: row.remote()?.to_string(),
         connections: of.len() as u64,
         first: first.left.connection.0,
         full_ns: nearest_rank(&mut full, 50)?,
         behind_ns: of.iter().filter_map(|o| o.behind).max(),
         open: of.iter().any(|o| o.open),
         by_window: windows * 2 > of.len(),
-        reader: peer
-            .filter(|p| p.pid > 0)
-            .map_or_else(String::new, |p| task(&p.task, p.pid)),
+        reader: who_has(facts, row.peer),
     })
 }

@@ -74,9 +74,7 @@ pub(super) fn asked_meanwhile(facts: &Facts, read: &[&RxRow]) -> Option<AskedMea
         .filter(|r| r.pid == pid && !r.overlap && !own.contains(&Some(r.connection)))
     {
         let row = facts.connections.get(r.connection.0 as usize);
-        let to = row
-            .filter(|c| c.role().0 == Role::Client)
-            .and_then(|c| Some(SocketAddr::new(c.daddr?, c.dport)));
+        let to = row.filter(|c| c.role().0 == Role::Client).and_then(|c| c.remote());
         if let Some(to) = to {
             asked
                 .entry(to)
@@ -90,16 +88,10 @@ pub(super) fn asked_meanwhile(facts: &Facts, read: &[&RxRow]) -> Option<AskedMea
             .map(|r| (r.start_ns, r.start_ns.saturating_add(r.total_ns)))
             .collect(),
     );
-    let whole = lay
-        .each()
-        .fold(0i64, |sum, (a, b)| sum.saturating_add(b.saturating_sub(a)));
+    let whole = lay.sum();
     let of = |(to, mut each): (SocketAddr, Vec<(i64, i64)>)| {
         each.retain(|(a, b)| lay.within(*a, *b) > 0);
-        let waits = Spans::of(each.clone());
-        let within = waits
-            .each()
-            .fold(0i64, |sum, (a, b)| sum.saturating_add(lay.within(a, b)));
-        (within, to, each)
+        (lay.common(&Spans::of(each.clone())), to, each)
     };
     let (within, to, each) = asked
         .into_iter()

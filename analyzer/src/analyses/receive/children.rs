@@ -108,7 +108,7 @@ fn asked(facts: &Facts, ended: &FxHashMap<i32, (i64, i64)>) -> (String, Option<(
         }
         let row = facts.connections.get(r.connection.0 as usize);
         let to = row.filter(|c| c.role().0 == Role::Client);
-        if let Some(to) = to.and_then(|c| Some(SocketAddr::new(c.daddr?, c.dport))) {
+        if let Some(to) = to.and_then(|c| c.remote()) {
             let of = waits.entry((to, r.pid)).or_default();
             of.push((r.send_ns, r.ready_ns.unwrap_or(r.read_ns)));
         }

@@ -5,10 +5,11 @@ mod silent;
 
 use super::evidence::from;
 use super::sentences::{apart, capital, counted, duration, moment, of_all, or_dash};
-use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, waited_in_vain};
+use super::{OPEN_NOTICE_NS, Tone, asked_alone, asked_on, lost, questions, readers, waited_in_vain};
 use crate::analyses::application::Application;
 use crate::analyses::datagrams::{Copied, Datagrams, InVain, Partly, port_of_any};
 use crate::analyses::drops::Drops;
+use crate::analyses::receive::Children;
 use silent::silent;
 
 /// So many answers before the first without one tell that it was not so all along.
@@ -238,16 +239,28 @@ fn perhaps_dropped(n: u64) -> String {
     )
 }
 
+/// What else is known of those who asked and who read.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known<'a> {
+    pub(super) answers: Option<&'a Application>,
+    pub(super) children: Option<&'a Children>,
+}
+
 /// What is said of those that waited in vain; of its evidence in the line alone.
-fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
+fn vain(v: &InVain, evidence: bool, of: &Known<'_>) -> String {
     let first = match evidence {
         true => format!("{}{}", what(v), from(v.first)),
         false => what(v),
     };
-    let so = answers.and_then(|a| waited_in_vain::so(v, a));
+    let so = of.answers.and_then(|a| waited_in_vain::so(v, a));
+    let there = [there(v), of.children.and_then(|c| readers::before_it_read(c, v))];
+    let there = there
+        .into_iter()
+        .flatten()
+        .reduce(|there, late| format!("{there}; {late}"));
     let (third, last) = match evidence {
-        true => (again(v), there(v)),
-        false => (there(v), again(v)),
+        true => (again(v), there),
+        false => (there, again(v)),
     };
     let said = [Some(first), so, asked_on::beside(v), pause(v), third, last];
     let said = said
@@ -258,9 +271,9 @@ fn vain(v: &InVain, evidence: bool, answers: Option<&Application>) -> String {
 }
 
 /// The line; so many datagrams, and packets that may be some, were dropped by this host; answers that waited.
-pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&Application>) -> (Tone, String) {
+pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), of: &Known<'_>) -> (Tone, String) {
     let vain = d.in_vain.first().map(|v| {
-        let said = capital(&vain(v, true, answers));
+        let said = capital(&vain(v, true, of));
         format!("{said}{}", more(d.in_vain.len() as u64, 1))
     });
     let copied = d.copied.first().map(|c| {
@@ -359,8 +372,8 @@ pub(super) fn datagrams(d: &Datagrams, dropped: (u64, u64), answers: Option<&App
 }
 
 /// What is worth a look, for the head of the page.
-pub(super) fn headline(d: &Datagrams, answers: Option<&Application>) -> String {
-    let vain = d.in_vain.first().map(|v| vain(v, false, answers));
+pub(super) fn headline(d: &Datagrams, of: &Known<'_>) -> String {
+    let vain = d.in_vain.first().map(|v| vain(v, false, of));
     let copied = d.copied.first().map(|c| format!("{}: {}", twice(c), made(c)));
     let said = ceased::words(&d.ceased).into_iter().chain(d.silent.first().map(silent));
     let said = said.chain(d.lost.first().map(lost::what));

@@ -31,7 +31,6 @@ pub(super) struct Of<'a> {
 pub(super) fn follows(lines: Vec<Line>, of: &Of<'_>) -> Vec<Line> {
     let mut lines = of_drops(lines, of);
     questions(&mut lines, of);
-    read_late(&mut lines, of);
     told_with_the_attempts(&mut lines, of);
     below_the_drops(&mut lines, of);
     let beyond = of.transmit.zip(of.tcp);
@@ -95,39 +94,6 @@ pub(super) fn below_the_drops(lines: &mut [Line], of: &Of<'_>) {
     let theirs = |l: &&mut Line| l.subject == OPENS && l.follows == Some(DROPS) && alone(l);
     if let Some(line) = lines.iter_mut().find(theirs).filter(|_| one && plain) {
         line.headline = attempts::without_the_drops(&line.headline).to_owned();
-    }
-}
-
-/// Questions by UDP that a thread read late which waited for a process of its own: what is said of that stands with what was received.
-fn read_late(lines: &mut [Line], of: &Of<'_>) {
-    let children = of.receive.and_then(|r| r.children.as_ref());
-    let vain = of.udp.and_then(|u| u.in_vain.first());
-    let theirs = children
-        .zip(vain)
-        .filter(|(c, v)| v.holder == c.task && v.landed > v.unread);
-    let line = lines
-        .iter_mut()
-        .find(|l| l.subject == "datagrams" && !l.headline.is_empty());
-    if let Some(((children, _), line)) = theirs.zip(line) {
-        let named = match children.name.as_str() {
-            "" => String::new(),
-            name => format!(" ({name})"),
-        };
-        let says = format!(
-            "; {} slept for up to {} before it read, until another process{named} ended (see the receive path; that these waited for it is inferred)",
-            children.task,
-            sentences::duration(children.longest_ns)
-        );
-        // Behind what is said of where they came.
-        let came = line
-            .headline
-            .find(&format!("came to a socket of {} on this host", children.task));
-        let end = came.and_then(|at| Some(at + line.headline.get(at..)?.find("; ")?));
-        match (came, end) {
-            (Some(_), Some(end)) => line.headline.insert_str(end, &says),
-            (Some(_), None) => line.headline.push_str(&says),
-            (None, _) => {}
-        }
     }
 }
 

@@ -37,7 +37,8 @@ fn words(g: &GivenUpFull) -> String {
     let so = if reader.is_empty() { ":".to_owned() } else { reader };
     let up_to = if g.connections == 1 { "" } else { "up to " };
     let behind = match (g.behind_ns, g.open) {
-        (None, _) => ", and what was sent and not acknowledged was thrown away (a RST)".to_owned(),
+        (None, true) => String::new(),
+        (None, false) => ", and what was sent and not acknowledged was thrown away (a RST)".to_owned(),
         (Some(ns), false) => format!(
             ", and what was sent was acknowledged only {up_to}{} after the close",
             duration(ns)
@@ -117,6 +118,7 @@ mod tests {
             rest(Some(1_000_000_000), true)
                 .contains(", and what was sent was not acknowledged for 1.000 s after the close and longer: board/30")
         );
+        assert!(rest(None, true).contains(", held by the peer's receive window: board/30"));
         assert!(
             rest(None, false).contains(", and what was sent and not acknowledged was thrown away (a RST): board/30")
         );

@@ -234,6 +234,10 @@ pub fn answer(
         neighbours::with_the_circling(of, circling)
     };
     let udp_dropped = drops.findings().map_or((0, 0), datagrams::dropped);
+    let known = datagrams::Known {
+        answers: application.findings(),
+        children: receive.findings().and_then(|r| r.children.as_ref()),
+    };
     let drops_line = line("drops", by_event.clone().map(dropped));
     // What was lost, by events first; where nothing is known to be, the head of the page says nothing of it.
     let lost = by_event.ok().filter(|(d, _)| d.lost > 0);
@@ -279,9 +283,9 @@ pub fn answer(
             ..in_words(
                 line(
                     "datagrams",
-                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped, application.findings()), quality)),
+                    get(udp).map(|d| minding(datagrams::datagrams(d, udp_dropped, &known), quality)),
                 ),
-                udp.findings().map(|d| datagrams::headline(d, application.findings())),
+                udp.findings().map(|d| datagrams::headline(d, &known)),
             )
         },
         with_the_paths(

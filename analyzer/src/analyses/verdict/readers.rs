@@ -1,6 +1,7 @@
 //! What readers did while packets of theirs lay there, where it has a name: another process or server that they waited for, other connections.
 
 use super::sentences::{duration, times};
+use crate::analyses::datagrams::InVain;
 use crate::analyses::receive::{AskedMeanwhile, BusyWith, Children, ReadOf, Receive};
 use crate::reconstruct::receive::tables::Stage;
 
@@ -25,12 +26,30 @@ pub(super) fn words(r: &Receive, stage: &str) -> Option<String> {
     }
 }
 
-/// `readable, but openvpn/7 slept until another process (login.py) ended, 3 times and for up to 1.271 s: a script or program that it runs ...`
-fn children(of: &Children) -> String {
-    let name = match of.name.as_str() {
+/// Why who read these questions read them late: it waited for a process of its own.
+pub(super) fn before_it_read(of: &Children, v: &InVain) -> Option<String> {
+    let theirs = v.holder == of.task && v.landed > v.unread;
+    theirs.then(|| {
+        format!(
+            "{} slept for up to {} before it read, until another process{} ended (see the receive path; that these waited for it is inferred)",
+            of.task,
+            duration(of.longest_ns),
+            named(of)
+        )
+    })
+}
+
+/// ` (login.py)`
+fn named(of: &Children) -> String {
+    match of.name.as_str() {
         "" => String::new(),
         name => format!(" ({name})"),
-    };
+    }
+}
+
+/// `readable, but openvpn/7 slept until another process (login.py) ended, 3 times and for up to 1.271 s: a script or program that it runs ...`
+fn children(of: &Children) -> String {
+    let name = named(of);
     let asked = of.asked.as_ref().map_or_else(String::new, |(to, share)| {
         let its = if of.ended == 1 { "it" } else { "these" };
         format!(

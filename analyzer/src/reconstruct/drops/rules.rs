@@ -4,6 +4,7 @@ use super::places;
 use super::reasons::{RULES, TTL};
 use super::too_big::{TOO_BIG, black_hole};
 use crate::confidence::Confidence;
+use crate::reconstruct::ETH_P_IP;
 
 /// What a rule looks at and what it says.
 pub(super) struct Rule {
@@ -65,8 +66,6 @@ const FOR_ASKING: &str = "clone of a packet that waits for its neighbour, freed 
 const WAS_HANDLED: &str = "ICMPv6 or IGMP message, freed there when it was handled";
 /// Of a packet that was to be forwarded, where nothing tells more.
 const NOT_FORWARDED: &str = "not forwarded: its TTL had run out or it was larger than the MTU of its next link";
-/// ETH_P_IP.
-const IP: u16 = 0x0800;
 /// Beginnings of reasons that only packets of IP have.
 const OF_IP: [&str; 5] = ["IP_", "IPV6", "TCP_", "UDP_", "NEIGH_"];
 
@@ -119,7 +118,7 @@ pub fn in_words(reason: &str, location: &str, why: &'static str) -> String {
     match black_hole(why) {
         Some(words) if is_too_big(Some(reason)) => words.to_owned(),
         // It was a message: who dropped it is told too.
-        Some(words) => match judge(Some(reason), Some(location), IP, true).1 {
+        Some(words) => match judge(Some(reason), Some(location), ETH_P_IP, true).1 {
             "" => words.to_owned(),
             rule => format!("{rule}, {words}"),
         },

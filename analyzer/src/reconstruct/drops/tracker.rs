@@ -33,6 +33,7 @@ use crate::confidence::Confidence;
 use crate::facts::SkbId;
 use crate::ingest::{Event, GapRow, Trace};
 use crate::name::Name;
+use crate::reconstruct::ETH_P_IP;
 use crate::reconstruct::dispatch::{Routes, Tracker, Walk, ready};
 use crate::reconstruct::skb::Identity;
 use crate::reconstruct::tcp::Tcp;
@@ -46,9 +47,6 @@ const QDISC_PLACE: &str = "__dev_queue_xmit";
 
 /// ICMP_DEST_UNREACH, ICMP_PORT_UNREACH: TCP answers by a RST.
 const PORT_UNREACHABLE: (i32, i32) = (3, 3);
-
-/// ETH_P_IP.
-const IPV4: u16 = 0x0800;
 
 /// Longest time from an ICMP message to the free of the packet that it is about, ns: it passes the stack in between.
 const ANSWER_NS: i64 = 5_000_000;
@@ -390,7 +388,7 @@ impl Drops<'_> {
                 lost.next()
                     .map_or(Message::Sent(made.message), |(at, _)| Message::Dropped(at))
             }
-            None if self.messages_recorded && p.protocol == IPV4 => Message::None,
+            None if self.messages_recorded && p.protocol == ETH_P_IP => Message::None,
             None => Message::Unknown,
         }
     }

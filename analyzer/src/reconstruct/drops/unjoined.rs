@@ -9,6 +9,7 @@
 use netmortem_formats::event_format::ValueTable;
 
 use crate::confidence::Confidence;
+use crate::reconstruct::ETH_P_IP;
 
 /// What is said of it.
 pub const UNJOINED: &str = "for a multicast group that the host there had not joined, which a healthy network floods, too (inferred: this place gives a reason for all other refusals)";
@@ -17,8 +18,6 @@ pub const UNJOINED: &str = "for a multicast group that the host there had not jo
 const PLACES: [&str; 2] = ["ip_rcv_finish_core", "ip_route_input"];
 /// A reason that came with those of all other refusals.
 const NEWER: &str = "IP_LOCAL_SOURCE";
-/// ETH_P_IP.
-const IPV4: u16 = 0x0800;
 
 /// Expected, why, how sure.
 type Judged = (Option<bool>, &'static str, Confidence);
@@ -37,7 +36,7 @@ pub fn judge(
 ) -> Judged {
     let unspecified = reason.is_some_and(|r| r.trim_start_matches("SKB_DROP_REASON_") == "NOT_SPECIFIED");
     let here = location.is_some_and(|l| PLACES.iter().any(|p| l.starts_with(p)));
-    match told_apart && judged.0.is_none() && unspecified && here && protocol == IPV4 {
+    match told_apart && judged.0.is_none() && unspecified && here && protocol == ETH_P_IP {
         true => (Some(true), UNJOINED, Confidence::Weak),
         false => judged,
     }

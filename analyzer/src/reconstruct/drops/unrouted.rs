@@ -17,13 +17,12 @@ use super::otherhost::Hindsight;
 use super::tables::DropRow;
 use crate::confidence::Confidence;
 use crate::facts::{ConnectionId, SkbId};
+use crate::reconstruct::ETH_P_IPV6;
 use crate::reconstruct::skb::tables::SkbClass;
 use crate::reconstruct::tcp::states::{CLOSE, FIN_WAIT1, LAST_ACK};
 use crate::reconstruct::tcp::tables::ConnectionRow;
 use crate::reconstruct::transmit::tables::{TxKind, TxRow};
 
-/// ETH_P_IPV6.
-const IPV6: u16 = 0x86dd;
 /// Ethernet and IPv6 header.
 const HEADERS: u32 = 14 + 40;
 /// Messages: router solicitation without and with the sender's link-layer address, neighbour messages without and with an option
@@ -83,7 +82,7 @@ pub fn judge(rows: &mut [DropRow], places: &[(usize, By)], known: &Hindsight<'_>
     for (at, by) in places {
         let Some(row) = rows.get_mut(*at) else { continue };
         match by {
-            By::Sender(sender) if row.protocol == IPV6 && is_own(row, *sender, (known, acks), &sent) => {
+            By::Sender(sender) if row.protocol == ETH_P_IPV6 && is_own(row, *sender, (known, acks), &sent) => {
                 let why = match row.why {
                     "no device to send it by" => NO_DEVICE,
                     "queue full, or packet refused" => REFUSED,

@@ -47,15 +47,14 @@ impl Transmits<'_> {
         let cpu = self.cpu(e.cpu);
         let left = !std::mem::take(&mut cpu.releasing).is_empty();
         let let_go = std::mem::take(&mut cpu.let_go);
-        for at in let_go.into_iter().filter(|_| left) {
+        for (at, pid) in let_go.into_iter().filter(|_| left) {
             if let Some(p) = self.packets.get_mut(at as usize) {
                 (p.parked, p.call, p.connection, p.protocol) = (None, None, None, 0);
                 p.link = Confidence::Weak;
             }
-            self.sends
-                .threads
-                .values_mut()
-                .for_each(|t| t.queued.retain(|q| *q != at));
+            if let Some(t) = self.sends.threads.get_mut(&pid) {
+                t.queued.retain(|q| *q != at);
+            }
         }
     }
 }

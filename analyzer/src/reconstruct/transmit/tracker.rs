@@ -38,8 +38,8 @@ pub(super) struct Soft {
     /// Packets that a neighbour's answer releases now, in order, and the thread in which; -1: none, a softirq.
     pub(super) releasing: VecDeque<Parked>,
     pub(super) releaser: i32,
-    /// Those of them that were queued since, places in the packets.
-    pub(super) let_go: Vec<u32>,
+    /// Those of them that were queued since, places in the packets, and the thread that sent each.
+    pub(super) let_go: Vec<(u32, i32)>,
 }
 
 /// The machine's state.
@@ -288,7 +288,7 @@ impl<'f> Transmits<'f> {
         };
         if let Some(parked) = released {
             (p.parked, p.call, p.protocol) = (Some(parked.ts), parked.call, parked.protocol);
-            self.cpu(e.cpu).let_go.push(at);
+            self.cpu(e.cpu).let_go.push((at, parked.pid));
             // Answered before the send that asked returned.
             if let (None, Some(t)) = (parked.call, self.sends.threads.get_mut(&parked.pid)) {
                 t.queued.push(at);

@@ -61,6 +61,10 @@ fn who_reads_too_slowly_and_is_closed_upon_is_told() {
     open.tcp_states.truncate(1);
     let told = given_up(&open, None);
     assert_eq!((told[0].behind_ns, told[0].open), (Some(10_400 * MS), true));
+    // Where events were lost behind it, that is not known.
+    open.gaps.push(crate::testing::rows::gap(3_000 * MS, 3_100 * MS));
+    let told = given_up(&open, None);
+    assert_eq!((told[0].behind_ns, told[0].open), (None, true));
     // A RST ended it.
     let mut reset = facts();
     reset.tcp_states[0].state = CLOSE;

@@ -1,6 +1,8 @@
 //! Words of what readers did.
 
 use super::*;
+use crate::analyses::datagrams::Datagrams;
+use crate::analyses::verdict::datagrams::{Known, datagrams, headline};
 
 /// What a reader did at sockets that are not TCP's is not said of a connection.
 #[test]
@@ -60,4 +62,37 @@ fn what_a_reader_waited_for_is_named() {
         of(1, "", None),
         "readable, but openvpn/7 slept until another process ended, once and for up to 1.271 s: a script or program that it runs and waits for, most likely (inferred)"
     );
+}
+
+/// Questions that lay unread while their reader waited for a process of its own: which one is said with them; not where another thread reads there, or nothing was read.
+#[test]
+fn questions_read_late_have_why_their_reader_slept() {
+    let f = crate::tests::facts("datagrams/datagrams.nmb.zst");
+    let answers = crate::analyses::answer(&f);
+    let mut udp = answers.datagrams.findings().unwrap().clone();
+    let children = Children {
+        task: "openvpn/7".into(),
+        ended: 2,
+        name: "login.py".into(),
+        longest_ns: 1_271_000_000,
+        share: 1.0,
+        asked: None,
+    };
+    let first = udp.in_vain.first_mut().unwrap();
+    (first.holder, first.landed, first.unread) = ("openvpn/7".into(), 3, 0);
+    let says = "; openvpn/7 slept for up to 1.271 s before it read, until another process (login.py) ended (see the receive path; that these waited for it is inferred)";
+    let told = |udp: &Datagrams| {
+        let known = Known {
+            children: Some(&children),
+            ..Known::default()
+        };
+        let (_, sentence) = datagrams(udp, (0, 0), &known);
+        [headline(udp, &known), sentence].map(|said| said.contains(says))
+    };
+    assert_eq!(told(&udp), [true, true]);
+    udp.in_vain[0].unread = 3;
+    assert_eq!(told(&udp), [false, false]);
+    udp.in_vain[0].unread = 0;
+    udp.in_vain[0].holder = "openvpn/8".into();
+    assert_eq!(told(&udp), [false, false]);
 }

@@ -36,6 +36,12 @@ fn fragments_of_a_datagram_carry_its_bytes() {
     );
 }
 
+/// An event of the neighbour 10.0.0.2 on va.
+fn neighbour(name: &'static str, value: crate::testing::V) -> [(&'static str, crate::testing::V); 4] {
+    let key = B(vec![10, 0, 0, 2]);
+    [("family", N(2)), ("dev", S("va")), ("primary_key4", key), (name, value)]
+}
+
 /// The neighbour answers before the send call returns, or long after; in a softirq, or through a write to a tap.
 #[test]
 fn a_packet_parked_for_its_neighbour_says_so() {
@@ -47,14 +53,14 @@ fn a_packet_parked_for_its_neighbour_says_so() {
     ] {
         let mut s = Sender::new(&[]);
         let t = BASE + 100_000;
-        let key = [
-            ("family", N(2)),
-            ("dev", S("va")),
-            ("primary_key4", B(vec![10, 0, 0, 2])),
-        ];
-        let with = |more: (&'static str, crate::testing::V)| key.iter().cloned().chain([more]).collect::<Vec<_>>();
         s.s.ev(t, 0, TASK, "syscalls:sys_enter_sendto", &[]);
-        s.s.ev(t + 1000, 0, TASK, "neigh:neigh_event_send_done", &with(("err", N(1))));
+        s.s.ev(
+            t + 1000,
+            0,
+            TASK,
+            "neigh:neigh_event_send_done",
+            &neighbour("err", N(1)),
+        );
         if answered > 3000 {
             leave(&mut s, t + 3000, 100);
         }
@@ -66,9 +72,9 @@ fn a_packet_parked_for_its_neighbour_says_so() {
         let vec = [("vec", N(3))];
         let vec = if matches!(ctx, Ctx::Task(_)) { &[] } else { &vec[..] };
         s.s.ev(at - 10, 0, ctx, begin, vec);
-        s.s.ev(at, 0, ctx, "neigh:neigh_update", &with(("new_state", N(2))));
+        s.s.ev(at, 0, ctx, "neigh:neigh_update", &neighbour("new_state", N(2)));
         s.frame(at + 100, ctx, ADDR, 34 + 8 + 100);
-        s.s.ev(at + 150, 0, ctx, "neigh:neigh_update_done", &with(("err", N(0))));
+        s.s.ev(at + 150, 0, ctx, "neigh:neigh_update_done", &neighbour("err", N(0)));
         // The answer released one packet.
         s.frame(at + 160, ctx, ADDR + 1024, 34 + 8 + 50);
         s.s.ev(at + 200, 0, ctx, end, vec);
@@ -90,25 +96,25 @@ fn of_more_that_were_put_aside_than_came_nothing_is_told() {
     for let_go in [1, 2] {
         let mut s = Sender::new(&[]);
         let t = BASE + 100_000;
-        let key = [
-            ("family", N(2)),
-            ("dev", S("va")),
-            ("primary_key4", B(vec![10, 0, 0, 2])),
-        ];
-        let with = |more: (&'static str, crate::testing::V)| key.iter().cloned().chain([more]).collect::<Vec<_>>();
         for n in 0..2 {
             let at = t + n * 10_000;
             s.s.ev(at, 0, TASK, "syscalls:sys_enter_sendto", &[]);
-            s.s.ev(at + 1000, 0, TASK, "neigh:neigh_event_send_done", &with(("err", N(1))));
+            s.s.ev(
+                at + 1000,
+                0,
+                TASK,
+                "neigh:neigh_event_send_done",
+                &neighbour("err", N(1)),
+            );
             leave(&mut s, at + 3000, 100);
         }
         let at = t + 50_000;
         s.s.ev(at - 10, 0, SOFT, "irq:softirq_entry", &[("vec", N(3))]);
-        s.s.ev(at, 0, SOFT, "neigh:neigh_update", &with(("new_state", N(2))));
+        s.s.ev(at, 0, SOFT, "neigh:neigh_update", &neighbour("new_state", N(2)));
         for n in 0..let_go {
             s.frame(at + 100 + n * 10, SOFT, ADDR + n * 1024, 34 + 8 + 100);
         }
-        s.s.ev(at + 150, 0, SOFT, "neigh:neigh_update_done", &with(("err", N(0))));
+        s.s.ev(at + 150, 0, SOFT, "neigh:neigh_update_done", &neighbour("err", N(0)));
         s.s.ev(at + 200, 0, SOFT, "irq:softirq_exit", &[("vec", N(3))]);
         let f = s.facts();
         let parked = f.tx.iter().filter(|r| r.stage(Stage::Neighbour).is_some());
