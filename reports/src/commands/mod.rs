@@ -20,6 +20,7 @@ pub fn name(document: &mut Document, source: &str, part: Option<&str>) {
         Some(part) => Text::from(format!("{} {part}", input.as_str())),
     };
     for section in &mut document.sections {
+        put(&mut section.lead, input.as_str());
         blocks(&mut section.blocks, input.as_str());
     }
     document.input = Some(input);
@@ -29,7 +30,17 @@ fn blocks(of: &mut [Block], input: &str) {
     for block in of {
         match block {
             Block::Paragraph(text) => put(text, input),
-            Block::Code(lines) => lines.iter_mut().for_each(|line| put(line, input)),
+            Block::Code(lines) | Block::List(lines) => lines.iter_mut().for_each(|line| put(line, input)),
+            Block::Strip(strip) => {
+                put(&mut strip.sentence, input);
+                strip.detail.iter_mut().for_each(|detail| put(detail, input));
+            }
+            Block::Findings(all) => {
+                for finding in all.iter_mut().flat_map(|of| &mut of.said) {
+                    put(&mut finding.text, input);
+                    finding.so.iter_mut().for_each(|(so, _)| put(so, input));
+                }
+            }
             Block::Table(table) => table.note.iter_mut().for_each(|note| put(note, input)),
             Block::Figure(figure) => put(&mut figure.caption, input),
             Block::Figures(figures) => figures.iter_mut().for_each(|figure| put(&mut figure.caption, input)),
@@ -39,14 +50,24 @@ fn blocks(of: &mut [Block], input: &str) {
     }
 }
 
+/// It ends in a command and its options: a chain of iptables has that name, too, and a process may have ours.
+fn is_command(text: &str) -> bool {
+    let of = text.rsplit_once("netmortem ").map(|(_, of)| of);
+    of.is_some_and(|of| {
+        of.starts_with(|c: char| c.is_ascii_lowercase())
+            && of.chars().all(|c| c.is_ascii_alphanumeric() || " -_".contains(c))
+    })
+}
+
 /// What stands for the input is its own word, behind a command; a comparison of two parts of one recording names it twice.
 fn put(text: &mut Text, input: &str) {
     let mut parts = text.as_str().split(INPUT);
     let mut out = parts.next().unwrap_or("").to_owned();
-    let mut named = false;
+    let (mut named, mut behind) = (false, false);
     for after in parts {
         let word = out.ends_with(' ') && (after.is_empty() || after.starts_with([' ', '.', ';', ',', ')', '`']));
-        let ours = word && out.contains("netmortem ");
+        let ours = word && (behind || is_command(&out));
+        behind = ours && after == " ";
         out.push_str(if ours { input } else { INPUT });
         out.push_str(after);
         named |= ours;

@@ -1,5 +1,5 @@
 use super::{name, quoted};
-use crate::document::{Block, Document, Section, Table};
+use crate::document::{Block, Document, Finding, Findings, Section, Severity, Strip, Table};
 
 /// `sh -c 'printf %s WORD'` gives the name back.
 #[test]
@@ -92,4 +92,57 @@ fn commands_get_the_name_and_other_words_stay() {
         ]
     );
     assert_eq!(Document::default().input(), "INPUT");
+}
+
+/// A verdict's lines have commands, too; both places of a comparison are named; a chain of iptables beside a process of our name is none.
+#[test]
+fn findings_and_strips_are_named_and_chains_are_not() {
+    let strip = |text: &str| {
+        Block::Strip(Strip {
+            severity: Severity::Info,
+            sentence: text.into(),
+            detail: Some("see `netmortem show observer INPUT`".into()),
+            see: None,
+        })
+    };
+    let finding = Finding {
+        text: "changed (`netmortem show changes INPUT`)".into(),
+        see: None,
+        so: vec![("so (`netmortem show rx INPUT`)".into(), None)],
+    };
+    let findings = Findings {
+        severity: Severity::Bad,
+        title: "Wrong".into(),
+        said: vec![finding],
+        more: 0,
+    };
+    let mut document = Document {
+        sections: vec![Section {
+            id: "a",
+            title: "A".into(),
+            lead: "netmortem show drops INPUT".into(),
+            blocks: vec![
+                strip("behind netmortem in 51 % of it, dropped by a rule of INPUT"),
+                Block::Findings(vec![findings]),
+                Block::List(vec!["netmortem diff INPUT INPUT --before-time 1ms..2ms".into()]),
+            ],
+        }],
+        ..Document::default()
+    };
+    name(&mut document, "a.nmb", None);
+    let section = &document.sections[0];
+    assert_eq!(section.lead.as_str(), "netmortem show drops a.nmb");
+    let [Block::Strip(strip), Block::Findings(findings), Block::List(lines)] = section.blocks.as_slice() else {
+        panic!()
+    };
+    assert_eq!(
+        strip.sentence.as_str(),
+        "behind netmortem in 51 % of it, dropped by a rule of INPUT"
+    );
+    let detail = strip.detail.as_ref().map(|d| d.as_str());
+    assert_eq!(detail, Some("see `netmortem show observer a.nmb`"));
+    let told = &findings[0].said[0];
+    assert_eq!(told.text.as_str(), "changed (`netmortem show changes a.nmb`)");
+    assert_eq!(told.so[0].0.as_str(), "so (`netmortem show rx a.nmb`)");
+    assert_eq!(lines[0].as_str(), "netmortem diff a.nmb a.nmb --before-time 1ms..2ms");
 }
