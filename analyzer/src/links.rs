@@ -117,6 +117,11 @@ impl Links {
     pub(crate) fn has_ports(&self) -> bool {
         self.0.values().any(|of| only(&of.ports) == Some(&true))
     }
+    /// Whether a namespace has a bridge, or may have one: another device of that name is one.
+    pub(crate) fn may_switch(&self, netns: u64) -> bool {
+        let switch = |of: &&Named| of.kinds.iter().any(|kind| SWITCHES.contains(&kind.as_str()));
+        self.0.values().filter(switch).any(|of| of.netns.contains(&netns))
+    }
     /// The MTU that a device had all the time.
     pub fn mtu(&self, dev: &str) -> Option<u64> {
         only(&self.0.get(dev)?.mtus).copied()

@@ -66,6 +66,12 @@ impl Spaces {
         only(self.addresses.get(&address.to_canonical()))
     }
 
+    /// Whether a namespace has an address; `None`: no list has it.
+    pub fn has_address(&self, netns: u64, address: IpAddr) -> Option<bool> {
+        let of = self.addresses.get(&address.to_canonical())?;
+        Some(of.contains(&netns))
+    }
+
     /// Of a process whose sockets are in one alone.
     pub fn of_process(&self, pid: i32) -> Option<u64> {
         only(self.processes.get(&pid))

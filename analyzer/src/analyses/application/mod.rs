@@ -7,7 +7,7 @@
 //! The server is who did not open the connection; where that was not seen, who has the lower port.
 //! Limits: requests of a multiplexed stream are not told apart, and a worker that answers is tied to its request by order alone.
 
-use crate::analyses::tcp::label;
+use crate::analyses::tcp::{as_opened, label};
 use crate::analyses::{Outcome, not_recorded};
 use crate::explain::{Id, Kind};
 use crate::facts::{Facts, Reason};
@@ -54,6 +54,7 @@ mod silence;
 mod sockets;
 mod spans;
 mod stood;
+mod streams;
 #[cfg(test)]
 pub(super) mod tests;
 mod threads;
@@ -184,6 +185,9 @@ pub struct Application {
     /// Sockets with many turns of which no single request can be told, and the one with most; among `both_ways`.
     #[serde(skip)]
     pub mixed: Option<(u64, String)>,
+    /// Connections on which the server sends what others' requests made, and the one with most turns; their sockets are among `both_ways` (inferred).
+    #[serde(skip)]
+    pub streams: Option<(u64, String)>,
     /// Length of the recording, ns.
     #[serde(skip)]
     pub duration_ns: i64,
@@ -202,6 +206,9 @@ pub struct Connection {
     pub role_by: RoleBy,
     /// Whether it speaks in requests and answers.
     pub in_turns: bool,
+    /// The server sends there what others' requests made: not in turns (inferred).
+    #[serde(skip)]
+    pub stream: bool,
     /// Turns, and of these such that overlapped.
     pub turns: u64,
     /// As said.
@@ -322,7 +329,12 @@ pub fn answer(facts: &Facts) -> Outcome<Application> {
         .map(|r| slow_response(facts, r))
         .collect();
     out.connections = all.iter().map(|s| s.connection(facts, label)).collect();
-    let mixed = out.connections.iter().filter(|c| !c.in_turns && c.turns >= MANY_TURNS);
+    let streams = || out.connections.iter().filter(|c| c.stream && c.role == Role::Server);
+    out.streams = streams().max_by_key(|c| (c.turns, c.connection)).map(|c| {
+        let row = facts.connections.get(c.connection as usize);
+        (streams().count() as u64, row.map_or_else(String::new, as_opened))
+    });
+    let mixed = (out.connections.iter()).filter(|c| !c.in_turns && !c.stream && c.turns >= MANY_TURNS);
     let first = mixed.clone().max_by_key(|c| (c.turns, c.connection));
     out.mixed = first.map(|c| (mixed.count() as u64, c.label.clone()));
     let time = |c: &Connection| c.turnaround.sum_ns.saturating_add(c.response.sum_ns);

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use rustc_hash::FxHashMap;
 
 use super::parts::Parts;
+use super::streams::streams;
 use super::{Connection, OVERLAP_SHARE, task};
 use crate::facts::{ConnectionId, Facts};
 use crate::name::Name;
@@ -19,6 +20,8 @@ pub(crate) struct Socket<'f> {
     pub(crate) role: Role,
     pub(crate) role_by: RoleBy,
     pub(crate) in_turns: bool,
+    /// The server sends there what others' requests made (inferred); not in turns.
+    pub(crate) stream: bool,
     turns: u64,
     overlaps: u64,
     pub(crate) turnarounds: &'f [TurnaroundRow],
@@ -51,6 +54,7 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
                 role,
                 role_by,
                 in_turns: overlaps as f64 <= OVERLAP_SHARE * turns as f64,
+                stream: false,
                 turns: turns as u64,
                 overlaps: overlaps as u64,
                 turnarounds,
@@ -59,6 +63,10 @@ pub(crate) fn sockets(facts: &Facts) -> Vec<Socket<'_>> {
         })
         .collect();
     all.sort_unstable_by_key(|s| s.connection);
+    let streams = streams(facts, &all);
+    for s in all.iter_mut().filter(|s| streams.contains(&s.connection)) {
+        (s.in_turns, s.stream) = (false, true);
+    }
     all
 }
 
@@ -122,6 +130,7 @@ impl<'f> Socket<'f> {
             role: self.role,
             role_by: self.role_by,
             in_turns: self.in_turns,
+            stream: self.stream,
             turns: self.turns,
             overlaps: self.overlaps,
             task: most.map_or_else(String::new, |((name, pid), _)| task(&name, pid)),

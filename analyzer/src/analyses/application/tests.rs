@@ -32,6 +32,7 @@ mod released;
 mod replaced;
 mod servers;
 mod silence;
+mod streams;
 mod turned_away;
 mod turns;
 mod waits_for_itself;

@@ -10,6 +10,7 @@ use super::label;
 use super::left::left;
 use super::patience::{Answers, Closed};
 use super::sockets::{Role, Socket};
+use super::streams::may_be;
 use crate::facts::{ConnectionId, Facts};
 use crate::reconstruct::dispatch::Lost;
 use crate::reconstruct::opens::tables::End;
@@ -49,6 +50,9 @@ pub struct Unanswered {
     /// It waits still, and those of its kind are held as long (`held.rs`).
     #[serde(skip)]
     pub held: Option<Held>,
+    /// It waits still, of a client that may only say that it has a stream (`streams.rs`).
+    #[serde(skip)]
+    pub stream: bool,
 }
 
 /// Lengths of a TLS record with an alert, encrypted: of TLS 1.3, and of 1.2 with AES-GCM.
@@ -159,6 +163,7 @@ fn every(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswered> {
         let last = row.and_then(|c| asked.get(&(c.daddr?, c.dport)));
         last.is_some_and(|last| *last >= half)
     };
+    let streams: FxHashSet<ConnectionId> = sockets.iter().filter(|s| may_be(s)).map(|s| s.connection).collect();
     let lost = Lost::of(&facts.gaps);
     let end = facts.capture.end_ns.unwrap_or(i64::MIN);
     let mut all: Vec<Unanswered> = of
@@ -185,6 +190,7 @@ fn every(facts: &Facts, sockets: &[Socket<'_>]) -> Vec<Unanswered> {
                 retransmits,
                 patient: false,
                 held: None,
+                stream: closed.is_none() && streams.contains(&c),
                 others: others(c, send_ns.saturating_add(until.saturating_sub(send_ns) / 2)),
             })
         })

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use super::Effect;
+use super::{Effect, Reach};
 use crate::analyses::application::server;
 use crate::analyses::tcp::label;
 use crate::analyses::verdict::duration;
@@ -135,22 +135,27 @@ fn seconds((from, to): Window) -> f64 {
 }
 
 /// Answers to who asks, with the connections.
-fn asked(facts: &Facts) -> impl Iterator<Item = (&ResponseRow, &ConnectionRow)> {
+fn asked(facts: &Facts, reach: Reach) -> impl Iterator<Item = (&ResponseRow, &ConnectionRow)> {
     let of = facts
         .responses
         .iter()
         .filter_map(|r| Some((r, facts.connections.get(r.connection.0 as usize)?)));
-    of.filter(|(_, c)| c.role().0 == Role::Client)
+    of.filter(move |(_, c)| c.role().0 == Role::Client && reach.connection(facts, Some(c.connection)))
 }
 
 impl Series {
-    /// Of all that was recorded.
-    pub fn of(facts: &Facts) -> Series {
+    /// Of all that was recorded and that is within reach.
+    pub fn of(facts: &Facts, reach: Reach) -> Series {
+        let here = |c| reach.connection(facts, c);
         let failed = |ends: &'static [OpenEnd]| {
-            let of = facts.opens.iter().filter(move |o| ends.contains(&o.end));
+            let of = facts
+                .opens
+                .iter()
+                .filter(|o| ends.contains(&o.end) && here(o.connection));
             sorted(of.map(|o| o.start_ns))
         };
-        let dropped = facts.drops.iter().filter(|d| d.is_loss());
+        let dropped = facts.drops.iter().filter(|d| d.is_loss() && reach.drop(facts, d));
+        let again = facts.retransmits.iter().filter(|r| here(r.connection));
         let counts = vec![
             Count {
                 times: sorted(dropped.map(|d| d.time_ns)),
@@ -159,7 +164,7 @@ impl Series {
                 bad: true,
             },
             Count {
-                times: sorted(facts.retransmits.iter().map(|r| r.time_ns)),
+                times: sorted(again.map(|r| r.time_ns)),
                 one: "retransmission",
                 many: "retransmissions",
                 bad: true,
@@ -182,7 +187,7 @@ impl Series {
                 bad: true,
             },
             Count {
-                times: sorted(asked(facts).map(|(r, _)| r.read_ns)),
+                times: sorted(asked(facts, reach).map(|(r, _)| r.read_ns)),
                 one: "answer was read",
                 many: "answers were read",
                 bad: false,
@@ -191,7 +196,7 @@ impl Series {
         // Of each place that is asked, by who asks.
         let mut places: FxHashMap<(Option<IpAddr>, u16), u64> = FxHashMap::default();
         let mut names = vec![];
-        let answers: Vec<_> = asked(facts)
+        let answers: Vec<_> = asked(facts, reach)
             .map(|(r, to)| {
                 let whose = *places.entry((to.daddr, to.dport)).or_insert_with(|| {
                     names.push(server(facts, to.connection));
@@ -204,7 +209,7 @@ impl Series {
         let trips = facts
             .tcp_samples
             .iter()
-            .filter(|s| s.srtt_us > 0 && s.snd_nxt.wrapping_sub(s.snd_una) >= UNDER_WAY);
+            .filter(|s| s.srtt_us > 0 && s.snd_nxt.wrapping_sub(s.snd_una) >= UNDER_WAY && here(Some(s.connection)));
         let trips: Vec<_> = trips
             .map(|s| {
                 (

@@ -9,14 +9,18 @@
 
 mod away;
 mod effects;
+mod reach;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use crate::announced::tables::ChangeRow;
 use crate::facts::Facts;
 use crate::ingest::GapRow;
 pub use away::{Away, InTurns, Lease, Spell};
 use effects::Series;
+use reach::Reach;
 
 /// Changes less than so far apart are of one deed, ns.
 const TOGETHER_NS: i64 = 500_000_000;
@@ -60,7 +64,7 @@ pub struct Cluster {
     /// A sysctl that the kernel's own list of settings tells, too.
     #[serde(skip)]
     pub settings: Vec<(Option<u64>, String)>,
-    /// Of one host alone (a network namespace), where what was different after is counted over all.
+    /// Of one host alone (a network namespace), where what was different after is counted over all: others' packets may pass it.
     #[serde(skip)]
     pub of_one_host: bool,
     /// What was changed in few words, each once: `route 10.99.0.0/16`, `net.ipv4.tcp_sack`.
@@ -186,7 +190,7 @@ pub fn answer(facts: &Facts) -> Changes {
     }
     let apart = |a: &&ChangeRow, b: &&ChangeRow| b.at_ns.saturating_sub(a.at_ns) < TOGETHER_NS;
     let of: Vec<&[&ChangeRow]> = rows.chunk_by(apart).collect();
-    let series = Series::of(facts);
+    let mut series: BTreeMap<Reach, Series> = BTreeMap::new();
     let start = facts.capture.start_ns.unwrap_or(0);
     let end = facts.capture.end_ns.unwrap_or(start);
     // Rings of a flight that reach less far back have less of what was before.
@@ -213,6 +217,8 @@ pub fn answer(facts: &Facts) -> Changes {
         let overlaps = |g: &GapRow| g.start_ns.is_none_or(|ns| ns <= to) && g.end_ns.is_none_or(|ns| ns >= from);
         let missing = facts.gaps.iter().any(overlaps);
         let known = !missing && !cluster.iter().any(|r| r.late);
+        let reach = Reach::of(facts, cluster);
+        let series = series.entry(reach).or_insert_with(|| Series::of(facts, reach));
         let compared = known.then(|| series.compared(windows, last.at_ns)).flatten();
         let settings = cluster.iter().filter(|r| r.what == "sysctl");
         out.clusters.push(Cluster {
@@ -233,7 +239,7 @@ pub fn answer(facts: &Facts) -> Changes {
             }),
             effects: compared.unwrap_or_default(),
             kinds: kinds(cluster),
-            of_one_host: cluster.iter().all(|r| !r.host.is_empty() && r.host == first.host),
+            of_one_host: cluster.iter().all(|r| !r.host.is_empty() && r.host == first.host) && reach.0.is_none(),
             settings: settings
                 .map(|r| ((!r.host.is_empty()).then_some(r.netns), r.of.clone()))
                 .collect(),

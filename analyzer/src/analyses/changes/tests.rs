@@ -5,6 +5,8 @@ use crate::facts::ConnectionId;
 use crate::reconstruct::datagrams::tables::{TurnEnd, TurnRow};
 use crate::reconstruct::tcp::tables::SampleRow;
 
+mod reach;
+
 const S: i64 = 1_000_000_000;
 
 fn change(at_ns: i64, says: &str, program: &str) -> ChangeRow {

@@ -5,7 +5,7 @@ use super::always::{always, apart, tone_of_each};
 use super::doing::doing;
 use super::evidence::with_worst;
 use super::given_up::{given_up, most_given_up, of_the_given_up};
-use super::incomplete::{Vain, both_ways, in_parts, silence, slow_parts, unanswered};
+use super::incomplete::{Vain, both_ways, in_parts, silence, slow_parts, streams, unanswered};
 use super::nature::nature;
 use super::one::{of_whom, stood_still, when_slow};
 use super::paths::NOT_RECORDED;
@@ -34,7 +34,7 @@ pub(super) fn application(a: &Application) -> (Tone, String) {
         }
     }
     // What is not known of them stands here, and changes no tone.
-    if let Some(said) = both_ways(a) {
+    for said in [both_ways(a), streams(a)].into_iter().flatten() {
         sentence = format!("{sentence} {said}.");
     }
     for said in of_threads(a) {

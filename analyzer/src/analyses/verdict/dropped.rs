@@ -114,13 +114,21 @@ pub(super) fn place(g: &Group) -> String {
     }
 }
 
-pub(super) fn group(g: &Group) -> String {
-    let dev = match g.dev.as_str() {
+/// ` on eth0`; a packet that waits for a neighbour has not come to the device by which it would leave: it was last seen where it came from.
+pub(super) fn on(g: &Group) -> String {
+    match g.dev.as_str() {
         "" => String::new(),
-        dev => match &g.host {
-            Some(host) => format!(" on {dev} of {host}"),
-            None => format!(" on {dev}"),
-        },
+        _ if g.unresolved.is_some() => String::new(),
+        dev if g.reason.starts_with("NEIGH_") => format!(", last seen on {dev}"),
+        dev => format!(" on {dev}"),
+    }
+}
+
+pub(super) fn group(g: &Group) -> String {
+    let host = g.host.as_ref().map(|host| format!(" of {host}"));
+    let dev = match on(g) {
+        dev if dev.is_empty() => dev,
+        dev => dev + &host.unwrap_or_default(),
     };
     let qdisc = g.qdisc.as_deref().map_or_else(String::new, |q| format!(" (qdisc {q})"));
     match g.reason.as_str() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::dropped::{group, place};
+use super::dropped::{group, on, place};
 use super::harmless::{FEW, missed, silenced, strangers, unmissed};
 use super::sentences::{capital, counted};
 use super::spells::{TOGETHER, merged, spells};
@@ -378,14 +378,7 @@ fn more(d: &Drops) -> String {
 fn numbers(of: &[Group]) -> String {
     let of = merged(of.iter());
     let n: u64 = of.iter().map(|g| g.count).sum();
-    let each = |g: &Group| {
-        let dev = if g.dev.is_empty() {
-            String::new()
-        } else {
-            format!(" on {}", g.dev)
-        };
-        format!("{} for {}{dev}", g.count, place(g))
-    };
+    let each = |g: &Group| format!("{} for {}{}", g.count, place(g), on(g));
     let mut said: Vec<String> = of.iter().take(NAMED).map(each).collect();
     let others: u64 = of.iter().skip(NAMED).map(|g| g.count).sum();
     if others > 0 {

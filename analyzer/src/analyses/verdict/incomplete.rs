@@ -58,7 +58,7 @@ const MANY: u64 = 1_000;
 
 /// All others but those that their clients left before such are answered, or that are held as such are.
 fn wanted<'u>(a: &Application, all: &[&'u Unanswered]) -> Vec<&'u Unanswered> {
-    let left = |u: &&&Unanswered| !super::left_early::left_one(a, u) && !held::is_held(a, u);
+    let left = |u: &&&Unanswered| !super::left_early::left_one(a, u) && !held::is_held(a, u) && !u.stream;
     all.iter().filter(left).copied().collect()
 }
 
@@ -159,6 +159,20 @@ pub(super) fn unanswered(a: &Application) -> Option<Vain> {
             )
         }
     };
+    let streams = all.iter().filter(|u| u.stream).count();
+    let says = match streams {
+        0 => says,
+        n => {
+            let which = if n == all.len() {
+                String::new()
+            } else {
+                format!("{n} of them ")
+            };
+            format!(
+                "{says}; {which}of a client that speaks only when spoken to, and then several times in a row: it may only say that it has what the server sends by itself (replication, a subscription; inferred)"
+            )
+        }
+    };
     let hurt = !wanted.is_empty() && !may_be_meant(a, &wanted) && !one_of_many(a, &wanted);
     Some(Vain { says, hurt })
 }
@@ -249,6 +263,18 @@ pub(super) fn silence(a: &Application) -> Option<String> {
         duration(s.for_ns),
         counted(s.sent, "segment or SYN", "segments and SYNs"),
         counted(s.again, "repetition", "repetitions"),
+    ))
+}
+
+/// Connections on which a server sends what others' requests made.
+pub(super) fn streams(a: &Application) -> Option<String> {
+    let (n, first) = a.streams.as_ref()?;
+    let of = match n {
+        1 => format!("1 connection ({first}) carries a stream"),
+        n => format!("{n} connections (first {first}) carry streams"),
+    };
+    Some(format!(
+        "{of}: the server sends there what others' requests made, and the client says that it has it (inferred), so what passes between is no answer"
     ))
 }
 

@@ -2,8 +2,8 @@
 //! with its colour and the section that shows why. In: `Answers::verdict`, `Answers::quality`. It judges nothing itself.
 //!
 //! ```text
-//! trigger of a flight recorder -> captured, where, when -> strip of the data quality, what the recording says of itself (a slice,
-//! notes) -> tiles -> the other lines
+//! trigger of a flight recorder -> captured, where, when -> strip of the data quality, what was cut -> tiles -> the other lines
+//! -> notes of whoever recorded
 //! ```
 
 mod again;
@@ -51,9 +51,14 @@ pub fn section(input: &Input<'_>) -> Section {
     blocks.extend(top::trigger(input));
     blocks.push(top::origin(&input.facts.capture));
     blocks.extend(quality.into_iter().map(strip));
-    blocks.extend(told::first_page(&input.answers.quality.told));
+    // What was cut is known before any figure is read; notes of whoever recorded come behind what was found.
+    let (cut, notes): (Vec<Block>, Vec<Block>) = told::first_page(&input.answers.quality.told)
+        .into_iter()
+        .partition(|b| matches!(b, Block::Strip(s) if s.severity != Severity::Info));
+    blocks.extend(cut);
     blocks.push(top::trust(&input.answers.quality));
     blocks.extend(others.into_iter().map(strip));
+    blocks.extend(notes);
     let lead = lead(&input.answers.verdict, well.as_deref());
     Section {
         id: ID,

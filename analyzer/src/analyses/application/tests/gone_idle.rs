@@ -41,6 +41,7 @@ fn facts(silence: i64) -> (Facts, Vec<Unanswered>) {
             others: true,
             patient: false,
             held: None,
+            stream: false,
         });
     }
     (f, vain)

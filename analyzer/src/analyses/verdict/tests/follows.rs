@@ -106,6 +106,7 @@ fn only_what_says_one_thing_of_these_ends_follows() {
             others: true,
             patient: false,
             held: None,
+            stream: false,
         };
         let application = crate::analyses::application::Application {
             unanswered: vec![unanswered],

@@ -1,6 +1,6 @@
 //! What is said of requests that their client left before such are answered.
 
-use super::requests::{MS, mostly_fast};
+use super::requests::{MS, awaited, mostly_fast, unanswered};
 use super::turns::{both, part, server, slow};
 use crate::analyses::application::{Application, GivenUp, Held, Patience, Slow, Unanswered, Waited};
 use crate::analyses::verdict::Tone;
@@ -83,6 +83,7 @@ fn site(front: Slow, behind: Slow, patient: bool) -> Application {
         others: true,
         patient,
         held: None,
+        stream: false,
     };
     Application {
         given_up: vec![given],
@@ -194,4 +195,28 @@ fn held_requests_that_are_open_at_the_end_are_worth_a_look() {
     let (tone, said) = application(&a);
     assert_eq!(tone, Tone::Bad);
     assert!(said.contains("; 4 of them asked where 3 others"), "{said}");
+}
+
+/// Who may only say that it has a stream waits for nothing that is late.
+#[test]
+fn a_stream_that_is_silent_at_the_end_is_worth_a_look() {
+    let of = |stream| {
+        let a = Application {
+            awaited: Some(awaited(vec![150_000; 40], 60_000, 80_000, None)),
+            unanswered: vec![Unanswered {
+                stream,
+                ..unanswered(3_100 * MS, "recording", 0)
+            }],
+            ..Application::default()
+        };
+        application(&a)
+    };
+    let (tone, said) = of(true);
+    assert_eq!(tone, Tone::Notice);
+    assert!(
+        said.contains("until the recording ended; of a client that speaks only when spoken to"),
+        "{said}"
+    );
+    let (tone, said) = of(false);
+    assert!(tone == Tone::Bad && !said.contains("spoken"), "{said}");
 }

@@ -250,7 +250,7 @@ fn an_answer_in_parts_is_complete_with_its_last() {
     assert!(!s.contains("first byte"), "{s}");
 }
 
-fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswered {
+pub(super) fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswered {
     Unanswered {
         connection: 1,
         label: "10.0.0.1:40000 > 10.0.0.2:80".into(),
@@ -262,6 +262,7 @@ fn unanswered(waited_ns: i64, until: &'static str, retransmits: u64) -> Unanswer
         others: true,
         patient: false,
         held: None,
+        stream: false,
     }
 }
 

@@ -74,6 +74,7 @@ fn vain(n: u32, to: &str) -> Unanswered {
         others: true,
         patient: false,
         held: None,
+        stream: false,
     }
 }
 

@@ -163,8 +163,13 @@ fn what_was_around_them_is_said() {
         });
     });
     assert!(
-        failed.contains("(neighbour 10.9.2.9 on eth1 and 2 others not resolved) on rs"),
-        "{failed}"
+        failed.contains("(neighbour 10.9.2.9 on eth1 and 2 others not resolved)") && !failed.contains(" rs"),
+        "where it came from is not where it would leave: {failed}"
+    );
+    let unknown = group("NEIGH_FAILED", &|g| g.why = "neighbour not resolved");
+    assert!(
+        unknown.contains("(neighbour not resolved), last seen on rs"),
+        "{unknown}"
     );
     let large = group("PKT_TOO_BIG", &|g| {
         g.next_link = Some(NextLink {
