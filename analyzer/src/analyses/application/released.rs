@@ -34,6 +34,9 @@ const STEPS: usize = 64;
 /// Who released them.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Released {
+    /// Of these requests: the server's socket.
+    #[serde(skip)]
+    pub connection: ConnectionId,
     /// Answers that waited for it, of those looked at.
     pub n: u64,
     /// Of these, such whose wait was handed on by others that had waited: as a lock is.
@@ -163,6 +166,7 @@ pub(super) fn released(facts: &Facts, rows: &[&TurnaroundRow], asked: Asked<'_>)
     let peer = row.peer.and_then(|p| facts.connections.get(p.0 as usize));
     let task = peer.map(|p| p.task).filter(|task| !task.is_empty());
     Some(Released {
+        connection,
         n: n as u64,
         handed,
         requests: roots.len() as u64,

@@ -6,7 +6,7 @@
 //! waited for is asked likewise, from server to server.
 //! A thread whose send call slept for room (stage `sndbuf`) waited for that connection's peer.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocked::{Silent, silent};
 use super::by_udp::{ByUdp, asked};
@@ -99,6 +99,7 @@ pub(super) struct Waits<'f> {
     holders: Holders<'f>,
     /// By socket and send.
     turnarounds: FxHashMap<(ConnectionId, i64), &'f TurnaroundRow>,
+    streams: FxHashSet<ConnectionId>,
 }
 
 /// `address:port` that a socket speaks to.
@@ -177,6 +178,7 @@ impl<'f> Waits<'f> {
             wakers: Wakers::of(facts),
             holders: Holders::of(facts),
             turnarounds: turnarounds.collect(),
+            streams: sockets.iter().filter(|s| s.stream).map(|s| s.connection).collect(),
         }
     }
 
@@ -213,7 +215,8 @@ impl<'f> Waits<'f> {
 
     /// Whose request ended what these waited for, and what its client waited for meanwhile.
     pub(super) fn released(&self, rows: &[&TurnaroundRow]) -> Option<Released> {
-        released(self.facts, rows, &|pid, idle| self.asked_within(pid, idle))
+        let by = released(self.facts, rows, &|pid, idle| self.asked_within(pid, idle));
+        by.filter(|r| !self.streams.contains(&r.connection))
     }
 
     /// The server for whose answers a thread waited in most of these times.

@@ -55,6 +55,7 @@ fn found((f, late): &(Facts, Vec<TurnaroundRow>)) -> Option<Released> {
 #[test]
 fn the_chain_of_waiters_leads_to_the_holders_request() {
     let expect = Released {
+        connection: ConnectionId(9),
         n: 4,
         handed: 3,
         requests: 1,
