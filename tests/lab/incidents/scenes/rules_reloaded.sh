@@ -14,7 +14,10 @@ plant() {
     router nft add table ip vip
     router nft add chain ip vip pre '{ type nat hook prerouting priority -100; }'
     load 0
-    ask requests 10.9.9.9 7441 9 gap=0.03 threads=8 &
+    # Of different paces: whatever the moment, some wait for an answer then.
+    for gap in 0.01 0.017 0.03 0.041; do
+        ask requests 10.9.9.9 7441 9 gap=$gap threads=2 &
+    done
     sleep 1.5
 }
 traffic() {
