@@ -136,7 +136,7 @@ pub(super) fn given_up(a: &Application) -> Option<String> {
         _ if hedged(g) => String::new(),
         (Some(before), Some(meanwhile)) if before > 0.0 && meanwhile >= before * MORE => {
             let (before, meanwhile) = (per_second(before), per_second(meanwhile));
-            format!(" and asked again: {before} connections a second before, {meanwhile} then")
+            format!("; it asked again: {before} connections a second before, {meanwhile} then")
         }
         _ => String::new(),
     };

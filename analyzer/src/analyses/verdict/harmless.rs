@@ -4,7 +4,7 @@ use super::Tone;
 use crate::analyses::drops::reasons::{
     NO_PORT, NO_ROUTE, NO_ROUTE_IN, OTHERHOST, QUEUE_FULL, RULES, SOCKET_FULL, STP, UNRESOLVED,
 };
-use crate::analyses::drops::{Arp, Drops, Group, REFUSED, Steady};
+use crate::analyses::drops::{Arp, Drops, Group, Lost, REFUSED, Steady};
 use crate::reconstruct::drops::in_words;
 use crate::reconstruct::xmits::NOQUEUE;
 
@@ -16,6 +16,8 @@ const NOW_AND_THEN: u64 = 5;
 const OF_ONE_GONE: u64 = 20;
 /// Packets whose neighbour did not answer: so many are more than somebody's try.
 const MANY: u64 = 100;
+/// One in so many that came to a full socket is much.
+const PART: u64 = 10;
 /// Beginnings of what is said of a drop by a rule that is nothing else.
 const BY_RULE: [&str; 2] = ["an nftables rule or policy", "a netfilter hook"];
 
@@ -123,9 +125,11 @@ fn whole(g: &Group) -> bool {
     !g.times.is_empty()
 }
 
-/// Of threads that send on and wait for no answer, which a full socket refused: what reads it lacks them, and nobody waits.
+/// Of threads that send on and wait for no answer, which a full socket refused: what reads it lacks them, and nobody waits. Not where it lacks a tenth and more.
 fn sent_one_way(g: &Group) -> bool {
-    g.reason == SOCKET_FULL && g.one_way > 0 && g.count.saturating_sub(g.one_way) <= FEW && whole(g)
+    let much = |o: &Lost| o.count >= MANY && o.came.is_some_and(|came| o.count.saturating_mul(PART) >= came);
+    let one_way = g.reason == SOCKET_FULL && g.one_way > 0 && g.count.saturating_sub(g.one_way) <= FEW;
+    one_way && whole(g) && !g.of.iter().any(much)
 }
 
 /// Nobody waits for them, but who reads that socket lacks them: said before what else is worth a look.

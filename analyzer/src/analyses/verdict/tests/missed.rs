@@ -2,7 +2,7 @@
 
 use super::super::Tone;
 use super::drops::{group, said};
-use crate::analyses::drops::Group;
+use crate::analyses::drops::{Group, Lost};
 
 /// What nobody misses is told behind what may be missed, with its number, and is no part of the figures before it.
 #[test]
@@ -59,6 +59,29 @@ fn what_a_reader_lacks_is_told_apart() {
     );
     let more = "; who reads there lacks, though nobody is known to have waited, 300 more: 300 for SOCKET_RCVBUFF at udp_queue_rcv_one_skb on rs.";
     assert!(s.contains(more) && !s.contains("known to miss"), "{s}");
+}
+
+/// A tenth of what came to a socket, and more, is wrong whoever waits.
+#[test]
+fn much_that_a_reader_lacks_is_wrong() {
+    let of = |count, came| {
+        let refused = Group {
+            times: vec![500_000_000; count as usize],
+            one_way: count,
+            of: vec![Lost {
+                carries: "datagram",
+                count,
+                came,
+                ..Lost::default()
+            }],
+            ..group(Some(false), "SOCKET_RCVBUFF", count)
+        };
+        said(vec![refused]).0
+    };
+    assert_eq!(of(300, Some(3_000)), Tone::Bad);
+    assert_eq!(of(300, Some(3_001)), Tone::Notice);
+    assert_eq!(of(99, Some(99)), Tone::Notice);
+    assert_eq!(of(300, None), Tone::Notice);
 }
 
 /// A new port of a bridge drops what is nobody's; a neighbour that is asked for in vain, an IPv4 packet (DHCP) or another's data may be missed.
