@@ -40,7 +40,7 @@ pub(super) fn with_the_counted((tone, sentence): (Tone, String), counters: Optio
 
 /// Counter of segments behind a hole.
 const BEHIND_A_HOLE: &str = "TcpExtTCPOFOQueue";
-/// One in so many received is worth a look, as of those that events tell (docs/reconstruction.md).
+/// One in so many received is worth a look, as of those that events tell (docs/reconstruction/receive.md).
 const FEW_HOLES: u64 = 200;
 /// And no fewer than these.
 const HOLES: u64 = 100;
