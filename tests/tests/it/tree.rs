@@ -84,3 +84,44 @@ fn samples_are_small_and_have_provenance() {
         );
     }
 }
+
+/// Links of documents and the files of the source that they name are there.
+#[test]
+fn documents_lead_somewhere() {
+    let documents: Vec<PathBuf> = tracked()
+        .into_iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "md"))
+        .filter(|f| f.starts_with("docs") || f.starts_with("README.md"))
+        .collect();
+    let (mut links, mut files) = (0, 0);
+    for f in &documents {
+        let text = std::fs::read_to_string(root().join(f)).unwrap();
+        let here = root().join(f).parent().unwrap().to_owned();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if link.contains("://") || path.is_empty() {
+                continue;
+            }
+            links += 1;
+            assert!(here.join(path).exists(), "{}: {link}", f.display());
+        }
+        // `docs/report.md`, `analyzer/src/stat`; a name with a wildcard or in braces is several.
+        let named = text.split('`').skip(1).step_by(2);
+        for name in named.filter(|n| {
+            ["analyzer/src/", "reports/src/", "recorder/src/", "docs/"]
+                .iter()
+                .any(|p| n.starts_with(p))
+        }) {
+            if name.contains(['{', '*', ' ', '<']) {
+                continue;
+            }
+            files += 1;
+            assert!(root().join(name).exists(), "{}: {name}", f.display());
+        }
+    }
+    assert!(
+        links > 20 && files > 50,
+        "{links} links, {files} files in {} documents",
+        documents.len()
+    );
+}
