@@ -17,6 +17,7 @@ fn connection(role: Role, in_turns: bool) -> Connection {
         role,
         role_by: RoleBy::Ports,
         in_turns,
+        stream: false,
         turns: 6,
         overlaps: 0,
         task: fixture::HOSTILE_TASK.to_owned(),
