@@ -79,29 +79,34 @@ fn waited<'f>(s: &Socket<'f>) -> impl Iterator<Item = &'f TurnaroundRow> + use<'
 
 /// Whether the client speaks only when spoken to, at once, and one end several times in a row: by the server's socket.
 fn speaks_last(s: &Socket<'_>) -> bool {
-    let server = s.judged_turnarounds().map(TurnaroundRow::total_ns).collect();
-    let client = s.judged_responses().map(|r| r.0).collect();
     let several = |r: &&ResponseRow| {
         let first = r.response_ns().unwrap_or(i64::MAX);
         let parts = r.whole_ns().map_or(0, |all| all.saturating_sub(first));
         parts >= APART_NS || r.sending_ns >= APART_NS
     };
-    is_prompt(client, server) && often(s, several)
+    let times = || {
+        let client = s.judged_responses().map(|r| r.0).collect();
+        (client, s.judged_turnarounds().map(TurnaroundRow::total_ns).collect())
+    };
+    s.turnarounds.len() >= TURNS && often(s, several) && is_prompt(times())
 }
 
 /// The same by the client's socket, where the server's is not in the recording.
 pub(super) fn may_be(s: &Socket<'_>) -> bool {
-    let server = s.judged_responses().map(|r| r.0).collect();
-    let client = s.judged_turnarounds().map(TurnaroundRow::total_ns).collect();
-    let paired = s.responses.iter().any(|r| r.peer.is_some());
-    s.role == Role::Client && !paired && is_prompt(client, server) && often(s, |r| r.sending_ns >= APART_NS)
+    let paired = || s.responses.iter().any(|r| r.peer.is_some());
+    let times = || {
+        let client = s.judged_turnarounds().map(TurnaroundRow::total_ns).collect();
+        (client, s.judged_responses().map(|r| r.0).collect())
+    };
+    s.role == Role::Client && often(s, |r| r.sending_ns >= APART_NS) && !paired() && is_prompt(times())
 }
 
 fn often(s: &Socket<'_>, several: impl Fn(&&ResponseRow) -> bool) -> bool {
     s.responses.iter().filter(several).count() as f64 >= SEVERAL * s.responses.len() as f64
 }
 
-fn is_prompt(mut client: Vec<i64>, mut server: Vec<i64>) -> bool {
+/// Times of both; those are put in order.
+fn is_prompt((mut client, mut server): (Vec<i64>, Vec<i64>)) -> bool {
     let times = nearest_rank(&mut client, 90).zip(nearest_rank(&mut server, 50));
     server.len() >= TURNS && times.is_some_and(|(client, server)| client.saturating_mul(PROMPT) <= server)
 }
